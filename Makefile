@@ -40,7 +40,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help proofs setup demo demo-live demo-spark test test-all test-stages pytest test-fast \
+.PHONY: help proofs setup demo demo-mongo demo-live demo-spark test test-all test-stages pytest test-fast \
 	cargo-build cargo-test coverage check lint types rust-checks python-checks lint-python lint-rust \
 	types-python types-extension audit fmt bench fuzz soak strangers faults dist docs lock clean \
 	prerequisites prerequisites-test
@@ -62,6 +62,9 @@ setup: $(EXTENSION) $(HOOK) ## Make .venv: locked dependencies and the extension
 
 demo: setup ## Run the agent over a recorded cdc_raw of a real node; needs no servers
 	@$(PY) -m examples.quickstart.demo
+
+demo-mongo: setup ## Run the MongoDB agent beside a simulated replica set, or beside MONGODB_URI; needs no servers
+	@$(PY) -m examples.mongo.demo
 
 demo-live: prerequisites-test setup ## Run a Cassandra node, a Kafka broker and the agent
 	@$(PY) -m examples.live.demo

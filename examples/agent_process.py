@@ -32,10 +32,16 @@ class Health:
 class AgentProcess:
     """`with AgentProcess(…) as agent:` starts the agent; leaving the block always stops it."""
 
-    def __init__(self, arguments: Sequence[str], log_file: Path, preferred_port: int) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log_file: Path,
+        preferred_port: int,
+        program: str = "agent",
+    ) -> None:
         self._port = free_port(preferred_port)
-        program = str(Path(sys.executable).with_name("agent"))
-        self.command = [program, *arguments, "--set", f"http.port={self._port}"]
+        path = str(Path(sys.executable).with_name(program))
+        self.command = [path, *arguments, "--set", f"http.port={self._port}"]
         self.log_file = log_file
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -30,9 +30,10 @@ AGENTS: dict[str, Main] = {
     "k8s/recipes/mongodb-community/mongo.properties": mongo_agent,
     "k8s/recipes/percona-mongodb/mongo.properties": mongo_agent,
     "k8s/recipes/statefulset/cdc.properties": agent,
+    "examples/mongo/mongo.properties": mongo_agent,
     "examples/quickstart/cdc.properties": agent,
 }
-_ABSOLUTE = re.compile(r"(?<=[=:])/[\w./-]+")
+_ABSOLUTE = re.compile(r"(?<=[=:])/(?!/)[\w./-]+")
 
 
 def relative(path: Path) -> str:

@@ -75,6 +75,16 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
     return found
 
 
+_OTHERS: Mapping[str, tuple[str, str]] = {
+    "com.blueapron.connect.protobuf.ProtobufConverter": (
+        "needs a Java class for each topic; with a schema registry, use ",
+        "protobuf",
+    ),
+    "io.confluent.connect.json.JsonSchemaConverter": ("is not supported; use ", "avro"),
+}
+"""Converters of other programs: the reason against each, and the short name of a replacement."""
+
+
 def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
     """Create a validator for converter names. `known` maps lower-case short names to classes."""
     classes = [name.rpartition(".")[2] for name in known.values()]
@@ -91,6 +101,9 @@ def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
             return name
         if name.lower() in known:
             return name.lower()
+        reason, replacement = _OTHERS.get(name, ("", ""))
+        if replacement in known:
+            raise ValueError(f"is `{name}`, which {reason}`{replacement}` (`{known[replacement]}`)")
         raise ValueError(f"must be {shown}, not `{name}`")
 
     return name_of

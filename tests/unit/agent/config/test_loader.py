@@ -67,7 +67,14 @@ def test_minimal_configuration_loads(tmp_path: Path) -> None:
         ({**S3, REMOTE: "gs://bucket/prefix"}, ["must be s3://bucket/prefix"]),
         (
             {"value.converter": "com.blueapron.connect.protobuf.ProtobufConverter"},
-            ["`protobuf`", "ProtobufConverter"],
+            [
+                "needs a Java class",
+                "`protobuf` (`io.confluent.connect.protobuf.ProtobufConverter`)",
+            ],
+        ),
+        (
+            {"value.converter": "io.confluent.connect.json.JsonSchemaConverter"},
+            ["is not supported; use `avro` (`io.confluent.connect.avro.AvroConverter`)"],
         ),
         ({"sourceinfo.struct.maker": MAKER}, ["Set `event.layout=debezium-1.x` too."]),
         ({SKIPPED: "c,u,d,r", "snapshot.mode": "never"}, ["would publish nothing"]),

@@ -7,6 +7,10 @@ DEPENDENCIES := $(VENV)/.dependencies
 PROFILE ?= dev
 EXTENSION := $(VENV)/.extension-$(PROFILE)
 SITE := $(VENV)/.site
+# The script that draws the diagrams of the site, and its hash.
+MERMAID_VERSION := 11.17.2
+MERMAID_SHA256 := 581ed7d74bd9048d0e3a91363927d72ef22942d7722546b27f7cc29e35390eb8
+MERMAID := .cache/mermaid-$(MERMAID_VERSION).min.js
 ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
 RUST_TESTED := target/.tested
@@ -222,6 +226,12 @@ $(ANSIBLE): requirements/ansible.lock $(DEPENDENCIES)
 $(SITE): requirements/docs.lock $(DEPENDENCIES)
 	@$(PY) -m pip install --quiet --require-hashes -r requirements/docs.lock
 	@touch $@
+
+$(MERMAID):
+	@mkdir -p $(@D) && cd $(@D) && npm pack --silent mermaid@$(MERMAID_VERSION) >/dev/null && \
+	    tar -xzOf mermaid-$(MERMAID_VERSION).tgz package/dist/mermaid.min.js > $(@F).part && \
+	    rm mermaid-$(MERMAID_VERSION).tgz && echo "$(MERMAID_SHA256)  $(@F).part" | sha256sum --check --quiet && \
+	    mv $(@F).part $(@F)
 
 $(DIST): requirements/dist.lock $(DEPENDENCIES)
 	@$(PY) -m pip install --quiet --require-hashes -r requirements/dist.lock

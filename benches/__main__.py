@@ -9,6 +9,7 @@ NAMES = (
     "parser",
     "agent",
     "latency",
+    "node_cost",
     "memory",
     "decode",
     "mongo",

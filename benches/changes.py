@@ -80,7 +80,7 @@ def _measure(scratch: Path, rate: int, seconds: int) -> ChangesResult:
         }
         with running_agent(scratch / "agent", properties):
             job.start()
-            written_s = write_rows(node, rate, seconds)
+            written_s = write_rows(node, rate, seconds).duration_s
             wait_until(
                 lambda: counter.count() >= rate * seconds,
                 "all changes",

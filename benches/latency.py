@@ -103,22 +103,31 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
             write_rows(node, ROWS_PER_S, _WARM_UP_S)
             warm_up_rows = ROWS_PER_S * _WARM_UP_S
             wait_until(lambda: counter.count() >= warm_up_rows, "the first events")
-            written_s = write_rows(node, ROWS_PER_S, seconds)
+            written_s = write_rows(node, ROWS_PER_S, seconds).duration_s
             rows = warm_up_rows + ROWS_PER_S * seconds
             wait_until(lambda: counter.count() >= rows, "all events")
         records = broker.consume_all(topic)
     return _result(records, log, sync_period_ms, warm_up_rows, written_s)
 
 
-def write_rows(node: CassandraNode, rows_per_s: int, seconds: int) -> float:
-    """Run the load; return its duration in seconds."""
+@dataclass(frozen=True)
+class Load:
+    """A finished load, with the response times of its writes."""
+
+    duration_s: float
+    p50_ms: float
+    p99_ms: float
+
+
+def write_rows(node: CassandraNode, rows_per_s: int, seconds: int) -> Load:
+    """Run the load."""
     address = node.address
     words = ["-m", "benches.load_generator", address.host, str(address.cql_port)]
     words += [str(rows_per_s), str(seconds)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolFailedError(f"The writes failed:\n{done.stderr[-2000:]}")
-    return float(done.stdout)
+    return Load(*map(float, done.stdout.split()))
 
 
 def _result(

@@ -1,6 +1,7 @@
 """Inserts rows at a steady rate: `python -m benches.load_generator HOST PORT ROWS_PER_S SECONDS`.
 
-Sends the rows that are due every ten milliseconds. Prints the duration in seconds.
+Sends the rows that are due every ten milliseconds. Prints the duration in seconds, and the median
+and the 99th percentile of the response times in milliseconds.
 """
 
 import sys
@@ -26,12 +27,14 @@ def main() -> None:
         "INSERT INTO bench.events (id, seq, kind, amount, note) VALUES (?, ?, ?, ?, ?)"
     )
     failures: list[object] = []
+    times_s: list[float] = []
     slots = Semaphore(_IN_FLIGHT)
 
-    def done(_rows: object) -> None:
+    def done(_rows: object, sent_s: float) -> None:
+        times_s.append(time.monotonic() - sent_s)
         slots.release()
 
-    def failed(error: object) -> None:
+    def failed(error: object, _sent_s: float) -> None:
         failures.append(error)
         slots.release()
 
@@ -43,12 +46,17 @@ def main() -> None:
         while sent < due:
             slots.acquire()
             values = (sent % 5000, sent, f"kind-{sent % 50}", sent, "0123456789" * 6)
-            session.execute_async(insert, values).add_callbacks(done, failed)
+            now_s = (time.monotonic(),)
+            session.execute_async(insert, values).add_callbacks(
+                done, failed, callback_args=now_s, errback_args=now_s
+            )
             sent += 1
         time.sleep(_TICK_S)
     for _ in range(_IN_FLIGHT):
         slots.acquire()
-    print(time.monotonic() - start_s)
+    times_s.sort()
+    percentiles = (times_s[len(times_s) * part // 100] * 1000 for part in (50, 99))
+    print(time.monotonic() - start_s, *percentiles)
     cluster.shutdown()
     if failures:
         sys.exit(f"{len(failures)} writes failed, the first with: {failures[0]}")

@@ -126,6 +126,6 @@ monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector …
 monitoring-check: setup ## Test alarms, scrape configurations and metrics with promtool; needs Go
 	@$(PY) -m tests.integration.monitoring
 
-site: $(SITE) ## Build the site into build/site; a broken link is an error
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
+site: $(SITE) $(MERMAID) ## Build the site into build/site; a broken link is an error (needs npm)
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. MERMAID=$(MERMAID) $(PY) -m mkdocs build --quiet
 	@echo "build/site/index.html"

@@ -11,6 +11,7 @@ import click
 from rich.progress import MofNCompleteColumn, TimeElapsedColumn
 
 from agent.cli.segment_files import SegmentFile, find_segments, keystore_options, progress_bar
+from agent.config.loader import AgentConfig
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
@@ -21,7 +22,7 @@ from commitlog import (
     SchemaError,
     SegmentReader,
 )
-from sidecar.cli.invocation import invocation_of
+from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.errors import ConfigError
 
@@ -39,7 +40,8 @@ _COUNTER_HISTORY_BYTES = 64 << 20
     "--schema",
     "schema_path",
     type=click.Path(path_type=Path),
-    help="Output of DESCRIBE SCHEMA WITH INTERNALS; optional with --tree.",
+    help="Output of DESCRIBE SCHEMA WITH INTERNALS. Defaults to the agent's stored schema, with "
+    "--config; optional with --tree.",
 )
 @click.option("--mutations", "form", flag_value="mutations", help="Print the canonical dump.")
 @click.option(
@@ -75,7 +77,10 @@ _COUNTER_HISTORY_BYTES = 64 << 20
     Mapping[str, Any], lines=True, text="Print lines of JSON (the default); excludes --tree."
 )
 @keystore_options
+@configuration_options
+@click.pass_obj
 def dump(
+    invocation: Invocation[AgentConfig],
     paths: Sequence[Path],
     schema_path: Path | None,
     form: str | None,
@@ -93,11 +98,11 @@ def dump(
     docs/reference/dump-format.md.
     Problems are printed to stderr with segment and position, and set the exit code to 1.
     """
-    if form == "tree" and invocation_of(click.get_current_context()).is_json:
+    if form == "tree" and invocation.is_json:
         raise click.UsageError("--tree cannot print JSON. Use --mutations instead.")
-    if schema_path is None and form != "tree":
-        raise click.UsageError("--schema is required, except with --tree.")
-    schema = None if schema_path is None else read_schema(schema_path)
+    if schema_path is None and not invocation.files and form != "tree":
+        raise click.UsageError("--schema or --config is required, except with --tree.")
+    schema = choose_schema(schema_path, invocation)
     segments = find_segments(paths)
     if form is not None and tables:
         raise click.UsageError(
@@ -135,6 +140,27 @@ def dump(
         )
         print(f"Skipped partition updates: {counted}.", file=sys.stderr)
     sys.exit(1 if printer.problems else 0)
+
+
+def choose_schema(path: Path | None, invocation: Invocation[AgentConfig]) -> Schema | None:
+    """Read the schema from `path`, or else the configured agent's; None without both.
+
+    Raises `ConfigError`.
+    """
+    if path is not None:
+        return read_schema(path)
+    if not invocation.files:
+        return None
+    properties = invocation.config().properties
+    if properties.schema_file is not None:
+        return read_schema(properties.schema_file)
+    from agent.schema.history import SchemaHistory
+
+    history = SchemaHistory(properties.offset_directory)
+    known = history.load()
+    if known is None:
+        raise ConfigError(f"The agent has stored no schema: {history.path}. Use --schema FILE.")
+    return known.schema
 
 
 def read_schema(path: Path) -> Schema:

@@ -27,7 +27,7 @@ _BLOCKED_REMEDIES = {
     "record is quarantined after segment.blocked.timeout.ms.",
     "file": "Give the agent the key of the segment, or repair the file. After "
     "segment.blocked.timeout.ms the rest of the segment is quarantined.",
-    "environment": "Follow the message. Reading is retried every second, indefinitely.",
+    "environment": "Resolve this cause. Reading is retried every second, indefinitely.",
 }
 
 

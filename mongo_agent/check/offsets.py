@@ -125,7 +125,7 @@ def check_headroom(
         return
     grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) retains more.'
     reach_s = newest.second - oldest.second
-    reach = f"The oplog covers {duration_text(reach_s)} ({reach_s} s)"
+    reach = f"The oplog covers {duration_text(reach_s)}"
     warning_ms = config.properties.oplog_headroom_warning_ms
     if position is None:
         if reach_s >= warning_ms // 1000:
@@ -144,7 +144,7 @@ def check_headroom(
             code="offset_lost",
         )
         return
-    distance = f"{duration_text(headroom_s)} ({headroom_s} s)"
+    distance = duration_text(headroom_s)
     message = f"{reach}; its oldest entry is {distance} older than the stored offset."
     if is_headroom_low(headroom_s, newest.second - position.second, warning_ms):
         remedy = f"Check that the agent runs and delivers; {grow}"

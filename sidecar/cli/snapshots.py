@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from sidecar.cli.agent_client import agents_answer
 from sidecar.cli.invocation import Invocation
 from sidecar.cli.output import MessageReport, print_json_line, print_message
-from sidecar.errors import AccessDeniedError
+from sidecar.errors import SidecarError
 
 _FOLLOW_INTERVAL_S = 1.0
 Document = Mapping[str, Any]
@@ -32,13 +32,13 @@ class SnapshotAnswer(MessageReport):
 def print_answer(
     invocation: Invocation[Any], answers: Sequence[tuple[bool, str]], names: Sequence[str]
 ) -> None:
-    """Print the messages of accepted requests. Raises AccessDeniedError if one was rejected."""
+    """Print the messages of accepted requests. Raises SidecarError if one was rejected."""
     rejected = [message for is_accepted, message in answers if not is_accepted]
     accepted = "\n".join(message for is_accepted, message in answers if is_accepted)
     if rejected:
         if accepted and not invocation.is_json:
             click.echo(accepted)
-        raise AccessDeniedError("\n".join(rejected))
+        raise SidecarError("\n".join(rejected))
     print_message(invocation, SnapshotAnswer(accepted, tuple(names)))
 
 

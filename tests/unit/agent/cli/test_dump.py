@@ -5,6 +5,9 @@ import json
 import subprocess
 from pathlib import Path
 
+from agent.schema.history import SchemaHistory
+from agent.schema.source import KnownSchema, NodeIdentity
+from commitlog import Schema
 from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import OTHER_ID, AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
@@ -34,6 +37,17 @@ def test_dump_options_select_event_format(agent_dir: AgentDir) -> None:
     assert event["value"]["op"] == "c"
     assert "cells" not in event["value"]
     assert agent("dump", path, "--schema", agent_dir.schema, "--table", r"ks\.other").output == ""
+
+
+def test_dump_uses_the_stored_schema_of_the_agent(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    configured = ("dump", path, "--config", agent_dir.configuration({"schema.file": None}))
+    missing = agent(*configured)
+    assert missing.exit_code == 2
+    assert "has stored no schema" in missing.errors
+    schema = Schema.from_cql(agent_dir.schema.read_text())
+    SchemaHistory(agent_dir.offsets).save(KnownSchema(schema, NodeIdentity("n", "c")))
+    assert values(agent(*configured).output) == ["x"]
 
 
 def test_mutations_option_prints_canonical_dump(agent_dir: AgentDir) -> None:

@@ -227,8 +227,8 @@ def test_rejected_snapshot_table_fails_the_command(
     run: Run = runner(capsys)
     arguments = ("snapshot", "start", "ks.unknown", "--config", site / "cdc.properties")
     done = run(*arguments, "--json")
-    assert (done.exit_code, json.loads(done.output)["exit_code"]) == (4, 4)
-    assert run(*arguments).exit_code == 4
+    assert (done.exit_code, json.loads(done.output)["exit_code"]) == (1, 1)
+    assert run(*arguments).exit_code == 1
 
 
 def test_tables_are_plain_columns_in_a_pipe(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,12 @@
-// Charts of the last 24 hours as inline SVG. A sample is [seconds since 1970, value, …].
+// Charts of up to 24 hours as inline SVG. A sample is [seconds since 1970, value, …].
 
-const DAY_S = 86400;
+// Duration of each range, distance of ticks, and duration of a row in the table.
+const RANGES = [
+  { label: "15 min", title: "Last 15 minutes", seconds: 900, tick_s: 300, row_s: 60 },
+  { label: "1 h", title: "Last hour", seconds: 3600, tick_s: 900, row_s: 300 },
+  { label: "6 h", title: "Last 6 hours", seconds: 21600, tick_s: 3600, row_s: 1800 },
+  { label: "24 h", title: "Last 24 hours", seconds: 86400, tick_s: 14400, row_s: 3600 },
+];
 // Pixels; `width` follows the page, so that text keeps its size.
 const CHART = { width: 720, height: 150, left: 58, right: 10, top: 10, bottom: 24 };
 const SVG = "http://www.w3.org/2000/svg";
@@ -11,6 +17,12 @@ const SERIES = [
   { title: "cdc_raw", unit: "bytes", column: "cdc_raw_bytes", limit: "cdc_raw_limit_bytes" },
   { title: "Oplog headroom", unit: "seconds", column: "oplog_headroom_s", isLowBad: true },
 ];
+
+// Returns the shortest range that contains all samples.
+function rangeOf(samples, now_s) {
+  const age_s = samples.length ? now_s - samples[0][0] : 0;
+  return RANGES.find((range) => age_s <= range.seconds) || RANGES[RANGES.length - 1];
+}
 
 // Returns points [seconds, value or null] of one series, or null if the history has no such column.
 function pointsOf(history, column) {
@@ -71,18 +83,18 @@ function summaryOf(points, series, runs, interval_s) {
   return "now " + valueText(last[1], unit) + (series.isLowBad ? ", lowest " : ", highest ") + valueText(worst[1], unit) + " at " + clockText(worst[0] * 1000) + gap;
 }
 
-// Maps the start of each hour with samples to the mean of a rate, else the worst value.
-function hoursOf(points, series) {
+// Maps the start of each row with samples to the mean of a rate, else the worst value.
+function rowsByStart(points, series, row_s) {
   const sign = series.isLowBad ? -1 : 1;
-  const hours = new Map();
+  const rows = new Map();
   for (const [at_s, value] of points) {
     if (value === null) continue;
-    const hour = Math.floor(at_s / 3600) * 3600;
-    const found = hours.get(hour) || { sum: 0, count: 0, worst: value };
-    hours.set(hour, { sum: found.sum + value, count: found.count + 1, worst: sign * value > sign * found.worst ? value : found.worst });
+    const start_s = Math.floor(at_s / row_s) * row_s;
+    const found = rows.get(start_s) || { sum: 0, count: 0, worst: value };
+    rows.set(start_s, { sum: found.sum + value, count: found.count + 1, worst: sign * value > sign * found.worst ? value : found.worst });
   }
-  const worth = (hour) => (series.unit === "per_second" ? hour.sum / hour.count : hour.worst);
-  return new Map(Array.from(hours, ([hour, found]) => [hour, worth(found)]));
+  const worth = (row) => (series.unit === "per_second" ? row.sum / row.count : row.worst);
+  return new Map(Array.from(rows, ([start_s, found]) => [start_s, worth(found)]));
 }
 
 function drawn(tag, attributes, text) {
@@ -92,15 +104,15 @@ function drawn(tag, attributes, text) {
   return made;
 }
 
-function scaleOf(now_s, top) {
+function scaleOf(now_s, range, top) {
   const { width, height, left, right, top: above, bottom } = CHART;
   return {
-    x: (at_s) => left + (width - left - right) * (1 - (now_s - at_s) / DAY_S),
+    x: (at_s) => left + (width - left - right) * (1 - (now_s - at_s) / range.seconds),
     y: (value) => height - bottom - (height - above - bottom) * (value / top),
   };
 }
 
-function axes(scale, ticks, unit, now_s) {
+function axes(scale, ticks, unit, now_s, range) {
   const group = drawn("g", { class: "axis" });
   for (const value of ticks) {
     const y = scale.y(value).toFixed(1);
@@ -108,7 +120,8 @@ function axes(scale, ticks, unit, now_s) {
       drawn("text", { x: CHART.left - 6, y: Number(y) + 4, "text-anchor": "end" }, tickText(value, unit)));
   }
   const zone_s = new Date(now_s * 1000).getTimezoneOffset() * 60;
-  for (let at_s = Math.ceil((now_s - DAY_S - zone_s) / 14400) * 14400 + zone_s; at_s <= now_s; at_s += 14400) {
+  const { seconds, tick_s } = range;
+  for (let at_s = Math.ceil((now_s - seconds - zone_s) / tick_s) * tick_s + zone_s; at_s <= now_s; at_s += tick_s) {
     const x = scale.x(at_s).toFixed(1);
     group.append(drawn("line", { x1: x, x2: x, y1: CHART.height - CHART.bottom, y2: CHART.height - CHART.bottom + 4 }),
       drawn("text", { x, y: CHART.height - 6, "text-anchor": "middle" }, clockText(at_s * 1000)));
@@ -123,8 +136,8 @@ function path(run, scale) {
 }
 
 // Builds a figure with one chart. The frame is a slider, so screen readers can announce samples.
-function chart(series, history, limit, now_s) {
-  const points = pointsOf(history, series.column).filter((point) => point[0] > now_s - DAY_S);
+function chart(series, history, limit, now_s, range) {
+  const points = pointsOf(history, series.column).filter((point) => point[0] > now_s - range.seconds);
   const runs = runsOf(points, history.interval_s);
   const known = points.filter((point) => point[1] !== null);
   const highest = Math.max(0, ...known.map((point) => point[1]));
@@ -132,9 +145,9 @@ function chart(series, history, limit, now_s) {
   const isNear = limit !== null && 4 * highest >= limit;
   const most = isNear ? Math.max(limit, highest) : highest;
   const ticks = ticksOf(most, series.unit);
-  const scale = scaleOf(now_s, ticks[ticks.length - 1] || 1);
+  const scale = scaleOf(now_s, range, ticks[ticks.length - 1] || 1);
   const svg = drawn("svg", { viewBox: "0 0 " + CHART.width + " " + CHART.height, "aria-hidden": "true", focusable: "false" });
-  svg.append(axes(scale, ticks, series.unit, now_s));
+  svg.append(axes(scale, ticks, series.unit, now_s, range));
   if (isNear) svg.append(drawn("line", { class: "limit", x1: CHART.left, x2: CHART.width - CHART.right, y1: scale.y(limit), y2: scale.y(limit) }));
   for (const run of runs) svg.append(drawn("path", { class: "line", d: path(run, scale) }));
   const cursor = drawn("line", { class: "cursor", y1: CHART.top, y2: CHART.height - CHART.bottom, x1: 0, x2: 0, visibility: "hidden" });
@@ -145,7 +158,7 @@ function chart(series, history, limit, now_s) {
   const shown = element("span", "note", summary);
   caption.append(element("h3", "", series.title), shown);
   const frame = element("div", "frame");
-  const attributes = { role: "slider", tabindex: "0", "aria-label": series.title + " in the last 24 hours: " + summary + ". Arrow keys show single values.",
+  const attributes = { role: "slider", tabindex: "0", "aria-label": series.title + ", " + range.title.toLowerCase() + ": " + summary + ". Arrow keys show single values.",
     "aria-valuemin": "0", "aria-valuemax": String(Math.max(0, known.length - 1)) };
   for (const name of Object.keys(attributes)) frame.setAttribute(name, attributes[name]);
   let at = known.length - 1;
@@ -170,7 +183,7 @@ function chart(series, history, limit, now_s) {
   };
   frame.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
-    const at_s = now_s - DAY_S * (1 - ((event.clientX - box.left) / box.width * CHART.width - CHART.left) / (CHART.width - CHART.left - CHART.right));
+    const at_s = now_s - range.seconds * (1 - ((event.clientX - box.left) / box.width * CHART.width - CHART.left) / (CHART.width - CHART.left - CHART.right));
     let nearest = 0;
     for (let index = 1; index < known.length; index += 1) {
       if (Math.abs(known[index][0] - at_s) < Math.abs(known[nearest][0] - at_s)) nearest = index;
@@ -180,8 +193,8 @@ function chart(series, history, limit, now_s) {
   frame.addEventListener("pointerleave", leave);
   frame.addEventListener("blur", leave);
   frame.addEventListener("keydown", (event) => {
-    const hour = Math.round(3600 / history.interval_s);
-    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -hour, PageUp: hour, Home: -known.length, End: known.length };
+    const page = Math.round(range.tick_s / history.interval_s);
+    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -page, PageUp: page, Home: -known.length, End: known.length };
     if (!(event.key in steps)) return;
     event.preventDefault();
     look(at + steps[event.key]);
@@ -197,20 +210,32 @@ function limitOf(history, series) {
   return known.length ? known[known.length - 1][1] : null;
 }
 
-function historyTable(parts, now_s) {
-  const columns = parts.map(([series, points]) => hoursOf(points.filter((point) => point[0] > now_s - DAY_S), series));
-  const hours = Array.from(new Set(columns.flatMap((column) => Array.from(column.keys())))).sort((a, b) => b - a);
-  const head = filled(element("tr"), ["Hour", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : series.isLowBad ? ", lowest" : ", highest"))].map((text) => headCell(text)));
-  const rows = hours.map((hour) => filled(element("tr"), [headCell(clockText(hour * 1000), "row"), ...columns.map((column, index) =>
-    element("td", "", column.has(hour) ? valueText(column.get(hour), parts[index][0].unit) : "–"))]));
+function historyTable(parts, now_s, range) {
+  const columns = parts.map(([series, points]) => rowsByStart(points.filter((point) => point[0] > now_s - range.seconds), series, range.row_s));
+  const starts = Array.from(new Set(columns.flatMap((column) => Array.from(column.keys())))).sort((a, b) => b - a);
+  const head = filled(element("tr"), ["From", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : series.isLowBad ? ", lowest" : ", highest"))].map((text) => headCell(text)));
+  const rows = starts.map((start_s) => filled(element("tr"), [headCell(clockText(start_s * 1000), "row"), ...columns.map((column, index) =>
+    element("td", "", column.has(start_s) ? valueText(column.get(start_s), parts[index][0].unit) : "–"))]));
   return [filled(element("thead"), [head]), filled(element("tbody"), rows)];
+}
+
+const charted = { history: null, range: null };
+
+function rangeButton([range]) {
+  const button = element("button", "", range.label);
+  button.type = "button";
+  button.addEventListener("click", () => { charted.range = range; showHistory(charted.history); });
+  return { node: button, refresh: ([, isShown]) => button.setAttribute("aria-pressed", String(isShown)) };
 }
 
 function showHistory(history) {
   const now_s = Date.now() / 1000;
+  const range = charted.range || rangeOf(history.samples, now_s);
+  charted.history = history;
   const parts = SERIES.map((series) => [series, pointsOf(history, series.column)]).filter((part) => part[1] && part[1].some((point) => point[1] !== null));
-  const found = section("history", "", parts.length > 0);
+  const found = section("history", range.title, parts.length > 0);
   CHART.width = Math.max(280, Number(found.querySelector(".charts").clientWidth) || 720);
-  filled(found.querySelector(".charts"), parts.map(([series]) => chart(series, history, limitOf(history, series), now_s)));
-  filled(found.querySelector("table"), historyTable(parts, now_s));
+  keyed(found.querySelector(".ranges"), RANGES.map((each) => [each, each === range]), ([each]) => each.label, rangeButton);
+  filled(found.querySelector(".charts"), parts.map(([series]) => chart(series, history, limitOf(history, series), now_s, range)));
+  filled(found.querySelector("table"), historyTable(parts, now_s, range));
 }

@@ -153,6 +153,9 @@ function quarantinedRow(item) {
 function showQuarantine(letters) {
   const found = section("kept", "", letters !== null);
   if (letters === null) return;
+  // Undelivered changes are shown before the figures, an empty quarantine at the end.
+  const next = letters.items.length ? document.getElementById("now") : null;
+  if (found.nextElementSibling !== next) document.getElementById("main").insertBefore(found, next);
   const size = sizeText(letters.size_bytes) + " of " + sizeText(letters.limit_bytes);
   const usage = found.querySelector(".summary");
   setText(usage, letters.message + (letters.size_bytes ? " It uses " + size + "." : ""));

@@ -176,6 +176,20 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
         assert json.loads(shown) == ticks, (most, unit)
 
 
+def test_range_of_charts_grows_with_the_samples() -> None:
+    context = javascript()
+    for age_s, label in (
+        (None, "15 min"),
+        (60, "15 min"),
+        (901, "1 h"),
+        (7200, "6 h"),
+        (86_000, "24 h"),
+    ):
+        samples = [] if age_s is None else [[1_000_000 - age_s, 1], [1_000_000, 2]]
+        shown = context.eval(f"rangeOf({json.dumps(samples)}, 1000000).label")
+        assert shown == label, age_s
+
+
 def test_content_policy_allows_only_own_script(client: FlaskClient) -> None:
     answer = client.get("/")
     policy = answer.headers["Content-Security-Policy"]

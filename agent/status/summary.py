@@ -7,7 +7,7 @@ from typing import Literal
 
 from agent.pipeline.view import View
 from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
-from agent.segments.state import Segment
+from agent.segments.state import Phase, Segment
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.status.view import AgentStatus
 from sidecar.page.agent_summary import MOST_BARS, config_option
@@ -106,8 +106,9 @@ class SegmentSummaryParts:
         self.kind_names = _KIND_NAMES[op_style]
 
     def stats(self, view: View) -> Iterator[Stat]:
-        yield Stat("Not delivered", view.lag_bytes, "bytes")
-        note = _full_note(self._status.raw_full_in_s(view))
+        yield Stat("Not delivered", view.lag_bytes, "bytes", note="synced, not acknowledged")
+        forecast = _full_note(self._status.raw_full_in_s(view))
+        note = "; ".join(filter(None, (forecast, "all files, also delivered ones")))
         yield Stat("cdc_raw", view.raw_bytes, "bytes", self._status.raw_limit_bytes, note)
 
     def progress_title(self, view: View) -> str:
@@ -147,13 +148,29 @@ def _full_note(time_to_full_s: float) -> str:
     )
 
 
+def _state(segment: Segment) -> str:
+    """Returns the word for the page, which unlike `Phase` depends on acknowledgements."""
+    phase, read_position = segment.phase, segment.read_position
+    if phase in (Phase.VANISHED, Phase.DRAINED, Phase.BLOCKED):
+        return phase.value
+    if phase in (Phase.READING, Phase.FINAL) and not segment.has_nothing_to_read:
+        return "partly_read" if read_position else "unread"
+    if segment.acknowledged_position < read_position:
+        return "unacknowledged"
+    return Phase.IDLE.value if read_position else "empty"
+
+
 def _bar(segment: Segment) -> ProgressBar:
+    state = _state(segment)
+    if state == "empty":
+        note = "preallocated" if segment.log else "no file"
+        return ProgressBar(segment.name.log, state, 0, 0, 0, 0, note)
     there = segment.acknowledged_position + segment.readable_bytes
     size = max(segment.log.size_bytes if segment.log else 0, there, segment.read_position)
     done = size if segment.is_drained else segment.acknowledged_position
     return ProgressBar(
         segment.name.log,
-        segment.phase.value,
+        state,
         size=size,
         done=done,
         read=max(done, segment.read_position),

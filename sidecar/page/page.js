@@ -96,10 +96,12 @@ function barRow(bar) {
     ["done", share(bar.done, bar.size)]];
   const [word, meaning] = PROGRESS_WORDS[bar.state] || [bar.state, ""];
   const label = bar.name + ": " + word + ", " + Math.round(parts[2][1]) + " percent acknowledged";
-  const size = bar.unit ? valueText(bar.done, bar.unit) + " of " + valueText(bar.size, bar.unit) : "";
+  const size = bar.unit ? valueText(bar.done, bar.unit) + " of " + valueText(bar.there, bar.unit) + " acknowledged" : "";
   const note = element("span", "note", [size, bar.note].filter(Boolean).join("; "));
-  if (bar.unit) note.title = exactText(bar.done, bar.unit) + " acknowledged, " + exactText(bar.read, bar.unit) + " read";
-  return filled(element("div", "bar"), [element("span", "name", bar.name), chip(bar.state, word, meaning), track(parts, label), note]);
+  if (bar.unit) note.title = [["acknowledged", bar.done], ["read", bar.read], ["readable", bar.there], ["in the file", bar.size]]
+    .map(([name, value]) => exactText(value, bar.unit) + " " + name).join(", ");
+  const shown = bar.size > 0 ? [track(parts, label), note] : [note];
+  return filled(element("div", "bar"), [element("span", "name", bar.name), chip(bar.state, word, meaning), ...shown]);
 }
 
 function countRow(each, kinds) {
@@ -258,6 +260,7 @@ function show(values) {
   section("now", "", cards.length > 0);
   filled(document.getElementById("figures"), cards);
   const bars = section("timeline", values.progress_title, values.progress.length > 0);
+  bars.querySelector(".legend").hidden = !values.progress.some((bar) => bar.size > 0);
   filled(bars.querySelector(".rows"), values.progress.map(barRow));
   const kinds = kindsOf(values.counts);
   const counts = section("counts", values.counts_title, values.counts.length > 0);

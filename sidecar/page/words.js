@@ -3,11 +3,15 @@
 
 // Short word and explanation for the states of segments, streams and snapshots.
 const PROGRESS_WORDS = {
-  waiting: ["waiting", "nothing is readable yet"],
-  reading: ["reading", "the agent is reading it"],
-  idle: ["up to date", "everything synced is read; more will follow"],
+  empty: ["no changes", "the node has synced no changes to it yet"],
+  unread: ["unread", "the agent has not started to read it"],
+  partly_read: ["partly read", "the agent has not read all of it yet"],
+  unacknowledged: ["unacknowledged", "all of it is read, but not yet acknowledged"],
+  idle: ["up to date", "everything synced is acknowledged; more will follow"],
   blocked: ["blocked", "the next record cannot be read now"],
-  final: ["finishing", "the node has finished it; the agent has not delivered all of it"],
+  waiting: ["waiting", "nothing is read yet"],
+  reading: ["reading", "the stream is open"],
+  closed: ["closed", "the stream is not open"],
   drained: ["delivered", "every event is acknowledged"],
   vanished: ["vanished", "the file disappeared before it was read"],
   copying: ["copying", "the snapshot is running"],

@@ -115,6 +115,7 @@ class AgentService:
             topic_prefix=properties.topic_prefix,
             attributes=self._attributes,
             events=self._metrics.events,
+            snapshot_rows=self._metrics.snapshot_rows,
             quarantined=self._metrics.quarantined,
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],

@@ -8,10 +8,17 @@ from typing import Literal
 from agent.pipeline.view import View
 from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.segments.state import Phase, Segment
-from agent.snapshot.offsets import State, TableSnapshot
+from agent.snapshot.offsets import State
 from agent.status.view import AgentStatus
 from sidecar.page.agent_summary import MOST_BARS, config_option
-from sidecar.page.summary import NextCommand, ProgressBar, Quarantined, QuarantinedItem, Stat
+from sidecar.page.summary import (
+    NextCommand,
+    ProgressBar,
+    Quarantined,
+    QuarantinedItem,
+    SnapshotLine,
+    Stat,
+)
 from sidecar.quantities import duration_text
 
 _SNAPSHOT = "snapshot-"
@@ -79,13 +86,7 @@ OpStyle = Literal["native", "envelope"]
 
 _KIND_NAMES: Mapping[OpStyle, Mapping[str, str]] = {
     "native": {"i": "inserts", "u": "updates", "d": "deletes", "r": "range deletes"},
-    "envelope": {
-        "c": "inserts",
-        "u": "updates",
-        "d": "deletes",
-        "t": "range deletes",
-        "r": "snapshot reads",
-    },
+    "envelope": {"c": "inserts", "u": "updates", "d": "deletes", "t": "range deletes"},
 }
 """Words for the letters in `op`, by event.op.style."""
 
@@ -93,6 +94,7 @@ _KIND_NAMES: Mapping[OpStyle, Mapping[str, str]] = {
 class SegmentSummaryParts:
     """Implements `sidecar.page.agent_summary.SummaryParts`."""
 
+    progress_title = "Segments in cdc_raw, the oldest first"
     counts_title = "Events by table, since the start"
     count_labels = ("table", "op")
     unnamed = ""
@@ -111,13 +113,16 @@ class SegmentSummaryParts:
         note = "; ".join(filter(None, (forecast, "all files, also delivered ones")))
         yield Stat("cdc_raw", view.raw_bytes, "bytes", self._status.raw_limit_bytes, note)
 
-    def progress_title(self, view: View) -> str:
-        title = "Segments in cdc_raw, the oldest first"
-        return f"{title}, and running snapshots" if self._snapshots() else title
-
     def progress(self, view: View) -> Iterator[ProgressBar]:
         yield from map(_bar, view.all_segments()[-MOST_BARS:])
-        yield from map(_snapshot_bar, self._snapshots())
+
+    def snapshots(self, view: View) -> Iterator[SnapshotLine]:
+        snapshot = self._status.snapshot
+        known = () if snapshot is None else snapshot.offsets.tables.values()
+        running = [each for each in known if each.state is State.COPYING]
+        for each in running[:MOST_BARS]:
+            state = each.state.value if each.rows else "waiting"
+            yield SnapshotLine(each.table, state, each.rows, each.ratio)
 
     def quarantine(self, view: View) -> Quarantined:
         return self._commands.content(view.quarantine)
@@ -131,11 +136,6 @@ class SegmentSummaryParts:
             yield f"cdc_raw contains files that are not segments: {shown}."
         if unknown := self._status.unlogged().unknown:
             yield f"Writes that bypass the commit log are unknown: {unknown}"
-
-    def _snapshots(self) -> list[TableSnapshot]:
-        snapshot = self._status.snapshot
-        known = () if snapshot is None else snapshot.offsets.tables.values()
-        return [each for each in known if each.state is State.COPYING][:MOST_BARS]
 
 
 def _full_note(time_to_full_s: float) -> str:
@@ -178,8 +178,3 @@ def _bar(segment: Segment) -> ProgressBar:
         note="the node has finished it" if segment.idx.completed else "",
         unit="bytes",
     )
-
-
-def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
-    note = f"{copy.rows:,} rows"
-    return ProgressBar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)

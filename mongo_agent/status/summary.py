@@ -10,13 +10,22 @@ from mongo_agent.dead_letters import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
 from sidecar.page.agent_summary import MOST_BARS, config_option
-from sidecar.page.summary import NextCommand, ProgressBar, Quarantined, QuarantinedItem, Stat
+from sidecar.page.summary import (
+    SNAPSHOT_READS,
+    NextCommand,
+    ProgressBar,
+    Quarantined,
+    QuarantinedItem,
+    SnapshotLine,
+    Stat,
+)
 from sidecar.quantities import duration_text
 
 
 class MongoSummaryParts:
     """Implements `sidecar.page.agent_summary.SummaryParts`."""
 
+    progress_title = "Streams"
     counts_title = "Messages by collection, since the start"
     count_labels = ("collection", "kind")
     kind_names: Mapping[str, str] = MappingProxyType(
@@ -25,7 +34,7 @@ class MongoSummaryParts:
             "update": "updates",
             "replace": "replacements",
             "delete": "deletes",
-            "read": "snapshot reads",
+            "read": SNAPSHOT_READS,
             "tombstone": "tombstones",
             "transaction": "transactions",
             "schema": "schema changes",
@@ -48,17 +57,18 @@ class MongoSummaryParts:
 
     def stats(self, view: View) -> Iterator[Stat]:
         delivery = view.delivery
-        yield Stat("Window", delivery.window_bytes, "bytes", delivery.window_limit_bytes or None)
+        limit_bytes = delivery.window_limit_bytes or None
+        yield Stat("Size of unacknowledged events", delivery.window_bytes, "bytes", limit_bytes)
         yield Stat("Collections to snapshot", view.remaining_collections, "count")
-
-    def progress_title(self, view: View) -> str:
-        return "Streams and snapshots"
 
     def progress(self, view: View) -> Iterator[ProgressBar]:
         now_s = self._wall_clock()
         for stream in view.streams:
             yield _stream_bar(stream, now_s)
-            yield from map(_snapshot_bar, stream.snapshot.collections[-MOST_BARS:])
+
+    def snapshots(self, view: View) -> Iterator[SnapshotLine]:
+        for stream in view.streams:
+            yield from map(_snapshot_line, stream.snapshot.collections[-MOST_BARS:])
 
     def quarantine(self, view: View) -> Quarantined:
         usage = view.quarantine
@@ -98,16 +108,17 @@ class MongoSummaryParts:
 def _stream_bar(stream: StreamView, now_s: float) -> ProgressBar:
     age_s = max(0.0, now_s - stream.read_time.second)
     name = f"stream {stream.name}" if stream.name else "stream"
-    state = "reading" if stream.state.is_open else "waiting"
-    read = 1.0 if stream.state.is_open else 0.0
-    note = f"read up to {duration_text(age_s)} ago; {stream.state.message}"
-    return ProgressBar(name, state, size=1.0, done=read, read=read, there=1.0, note=note)
+    state = "reading" if stream.state.is_open else "closed"
+    idle = "an idle server advances it every 10 s"
+    reason = idle if stream.state.is_open else stream.state.message
+    note = f"position {duration_text(age_s)} old; {reason}"
+    return ProgressBar(name, state, 0, 0, 0, 0, note)
 
 
-def _snapshot_bar(snapshot: CollectionView) -> ProgressBar:
-    is_open = snapshot.state in ("waiting", "copying")
-    size = float(snapshot.estimated or 0) if is_open else float(snapshot.documents)
-    done = min(float(snapshot.documents), size) if size else 0.0
-    whole = max(size, 1.0)
-    note = f"{snapshot.documents:,} documents, {snapshot.reason}"
-    return ProgressBar(snapshot.collection, snapshot.state, whole, done, done, whole, note)
+def _snapshot_line(snapshot: CollectionView) -> SnapshotLine:
+    share = 1.0 if snapshot.state == "copied" else None
+    if snapshot.percent is not None:
+        share = snapshot.percent / 100
+    note = "; ".join(filter(None, (snapshot.reason, snapshot.note)))
+    name, state, documents = snapshot.collection, snapshot.state, snapshot.documents
+    return SnapshotLine(name, state, documents, share, snapshot.estimated, "documents", note)

@@ -14,6 +14,7 @@ from sidecar.page.summary import (
     Counts,
     ProgressBar,
     Quarantined,
+    SnapshotLine,
     Stat,
     Summary,
     counts_of,
@@ -32,6 +33,7 @@ ViewOf_contra = TypeVar("ViewOf_contra", bound=StatusView, contravariant=True)
 class SummaryParts(Protocol[ViewOf_contra]):
     """The parts that differ between agents."""
 
+    progress_title: str
     counts_title: str
     count_labels: tuple[str, str]
     """Labels of the event counter: the table or collection, and the kind."""
@@ -45,8 +47,8 @@ class SummaryParts(Protocol[ViewOf_contra]):
     def stats(self, view: ViewOf_contra) -> Iterator[Stat]:
         """Yields numbers besides lag and unacknowledged events."""
 
-    def progress_title(self, view: ViewOf_contra) -> str: ...
     def progress(self, view: ViewOf_contra) -> Iterator[ProgressBar]: ...
+    def snapshots(self, view: ViewOf_contra) -> Iterator[SnapshotLine]: ...
     def quarantine(self, view: ViewOf_contra) -> Quarantined:
         """Describes the content of the quarantine, without limit and reasons."""
 
@@ -69,13 +71,16 @@ class AgentSummary(Generic[ViewOf]):
         events: Counter,
         quarantined: Counter,
         quarantine_max_bytes: int,
+        snapshot_rows: Counter | None = None,
     ) -> None:
-        """`view` returns None before the first view exists; `quarantined` counts by reason."""
+        """`view` returns None before the first view exists; `quarantined` counts by reason.
+        `snapshot_rows` counts rows that `events` does not."""
         self._view = view
         self._parts = parts
         self._events = events
         self._quarantined = quarantined
         self._quarantine_max_bytes = quarantine_max_bytes
+        self._snapshot_rows = snapshot_rows
 
     def __call__(self, health: Health) -> Summary:
         """`health` is shown above the summary."""
@@ -88,8 +93,9 @@ class AgentSummary(Generic[ViewOf]):
         return Summary(
             state,
             stats=(*_delivery_stats(view), *parts.stats(view)),
-            progress_title=parts.progress_title(view),
+            progress_title=parts.progress_title,
             progress=tuple(parts.progress(view)),
+            snapshots=tuple(parts.snapshots(view)),
             counts_title=parts.counts_title,
             counts=self._counts(),
             dead_letters=replace(held, limit_bytes=self._quarantine_max_bytes, by_reason=reasons),
@@ -104,14 +110,14 @@ class AgentSummary(Generic[ViewOf]):
                 each.name or parts.unnamed,
                 {words.get(kind, kind): count for kind, count in each.by_kind.items()},
             )
-            for each in counts_of(self._events, *parts.count_labels)
+            for each in counts_of(self._events, *parts.count_labels, self._snapshot_rows)
         )
 
 
 def _delivery_stats(view: StatusView) -> Iterator[Stat]:
     delivery = view.delivery
     age = f"the oldest for {duration_text(delivery.unacknowledged_age_s)}"
-    yield Stat("Lag", view.lag_s, "seconds")
+    yield Stat("Lag", view.lag_s, "seconds", note="" if view.lag_s else "no event waits")
     yield Stat(
         "Unacknowledged events",
         delivery.unacknowledged_events,

@@ -104,6 +104,14 @@ function barRow(bar) {
   return filled(element("div", "bar"), [element("span", "name", bar.name), chip(bar.state, word, meaning), ...shown]);
 }
 
+function snapshotRow(line, now_ms) {
+  const [word, meaning] = PROGRESS_WORDS[line.state] || [line.state, ""];
+  const text = snapshotText(line, now_ms);
+  const shown = [element("span", "name", line.name), chip(line.state, word, meaning)];
+  if (line.share !== null) shown.push(track([["done", 100 * line.share]], line.name + ": " + text));
+  return filled(element("div", "bar"), [...shown, element("span", "note", text)]);
+}
+
 function countRow(each, kinds) {
   const cells = [headCell(each.name, "row")];
   for (const kind of kinds) cells.push(element("td", "", numberText(each.by_kind[kind] || 0)));
@@ -262,6 +270,8 @@ function show(values) {
   const bars = section("timeline", values.progress_title, values.progress.length > 0);
   bars.querySelector(".legend").hidden = !values.progress.some((bar) => bar.size > 0);
   filled(bars.querySelector(".rows"), values.progress.map(barRow));
+  const snapshots = section("snapshots", "", values.snapshots.length > 0);
+  filled(snapshots.querySelector(".rows"), values.snapshots.map((line) => snapshotRow(line, at.ms)));
   const kinds = kindsOf(values.counts);
   const counts = section("counts", values.counts_title, values.counts.length > 0);
   filled(counts.querySelector("thead"), [filled(element("tr"), ["Name", ...kinds, "all"].map((kind) => headCell(kind)))]);

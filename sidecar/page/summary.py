@@ -30,9 +30,10 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class ProgressBar:
-    """One line of the timeline: a segment, a stream, a snapshot.
+    """One line of the timeline: a segment or a stream.
 
-    Of `size`, in any unit, `done` is acknowledged, `read` is read and `there` is readable.
+    Of `size`, in any unit, `done` is acknowledged, `read` is read and `there` is readable. Without
+    a `size`, the page shows no bar.
     """
 
     name: str
@@ -44,6 +45,22 @@ class ProgressBar:
     note: str = ""
     unit: Unit | None = None
     """Unit of `size`, `done`, `read` and `there`; None for shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLine:
+    """The snapshot of one table or collection."""
+
+    name: str
+    state: str
+    rows: int
+    """Number of rows that the agent has read."""
+    share: float | None = None
+    """Acknowledged part, from 0 to 1; None if unknown."""
+    total: int | None = None
+    """Estimated number of rows; None if unknown."""
+    noun: Literal["rows", "documents"] = "rows"
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +119,7 @@ class Summary:
     stats: Sequence[Stat] = ()
     progress_title: str = ""
     progress: Sequence[ProgressBar] = ()
+    snapshots: Sequence[SnapshotLine] = ()
     counts_title: str = ""
     counts: Sequence[Counts] = ()
     dead_letters: Quarantined | None = None
@@ -117,12 +135,19 @@ def state_of(health: Health, *, is_late: bool) -> State:
     return "failing" if health.state is Status.FAILING else "degraded"
 
 
-def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Counts, ...]:
-    """Return the values of a counter with two labels, largest first."""
+SNAPSHOT_READS = "snapshot reads"
+
+
+def counts_of(
+    counter: Counter, name_label: str, kind_label: str, snapshot_rows: Counter | None = None
+) -> tuple[Counts, ...]:
+    """Return the values of a counter with two labels, largest first. `snapshot_rows` has one."""
     found: dict[str, dict[str, int]] = {}
     for labels, value in samples_of(counter):
         kinds = found.setdefault(labels[name_label], {})
         kinds[labels[kind_label]] = kinds.get(labels[kind_label], 0) + value
+    for labels, value in () if snapshot_rows is None else samples_of(snapshot_rows):
+        found.setdefault(labels[name_label], {})[SNAPSHOT_READS] = value
     counts = (Counts(name, kinds) for name, kinds in found.items())
     return tuple(sorted(counts, key=lambda each: (-sum(each.by_kind.values()), each.name)))
 

@@ -15,9 +15,10 @@ const PROGRESS_WORDS = {
   drained: ["delivered", "every event is acknowledged"],
   vanished: ["vanished", "the file disappeared before it was read"],
   copying: ["copying", "the snapshot is running"],
-  completed: ["copied", "the snapshot is complete"],
+  copied: ["copied", "the snapshot is complete"],
+  failing: ["failing", "the collection cannot be read now"],
   stopped: ["stopped", "stopped by an operator"],
-  refused: ["rejected", "the node rejects the table"],
+  refused: ["rejected", "the server rejects the filter"],
 };
 
 function sizeText(bytes) {
@@ -81,6 +82,25 @@ function totalOf(counts) {
 function rateBetween(before, after) {
   if (!before || after.ms <= before.ms || after.total < before.total) return null;
   return (after.total - before.total) / ((after.ms - before.ms) / 1000);
+}
+
+const MEASURED_MS = 60000;
+const snapshotsSeen = new Map();
+
+// Returns progress of a snapshot in words; rate and time left follow from the last minute.
+function snapshotText(line, now_ms) {
+  const past = (snapshotsSeen.get(line.name) || []).filter((each) => now_ms - each.ms <= MEASURED_MS && each.rows <= line.rows);
+  snapshotsSeen.set(line.name, [...past, { ms: now_ms, rows: line.rows, share: line.share }]);
+  const total = line.total === null ? "" : " of about " + numberText(line.total);
+  const texts = [numberText(line.rows) + total + " " + line.noun];
+  if (line.share !== null) texts.unshift((100 * line.share).toFixed(line.share < 1 ? 1 : 0) + "%");
+  if (line.state === "copying" && past.length && now_ms > past[0].ms) {
+    const seconds = (now_ms - past[0].ms) / 1000;
+    const gained = line.share === null ? 0 : line.share - past[0].share;
+    texts.push(rateText((line.rows - past[0].rows) / seconds));
+    if (gained > 0) texts.push("about " + secondsText(Math.round((1 - line.share) * seconds / gained)) + " left");
+  }
+  return [...texts, line.note].filter(Boolean).join(", ");
 }
 
 function kindsOf(counts) {

@@ -44,6 +44,7 @@ class ServiceShell(Generic[ViewOf]):
         events: Counter,
         quarantined: Counter,
         quarantine_max_bytes: int,
+        snapshot_rows: Counter | None = None,
         pages: Sequence[Blueprint],
         hide: Callable[[str], str],
         history_columns: Sequence[Column] = HISTORY_COLUMNS,
@@ -65,6 +66,7 @@ class ServiceShell(Generic[ViewOf]):
             events=events,
             quarantined=quarantined,
             quarantine_max_bytes=quarantine_max_bytes,
+            snapshot_rows=snapshot_rows,
         )
         self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
         self._server = HttpServer(

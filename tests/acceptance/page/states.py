@@ -20,6 +20,7 @@ from sidecar.page.summary import (
     ProgressBar,
     Quarantined,
     QuarantinedItem,
+    SnapshotLine,
     Stat,
     Summary,
 )
@@ -115,7 +116,10 @@ STATES: Mapping[str, PageState] = {
     "snapshot": PageState(
         replace(
             _HEALTHY,
-            progress=(*_BARS, ProgressBar("shop.orders", "copying", 1, 0.4, 0.4, 1, "9 rows")),
+            snapshots=(
+                SnapshotLine("shop.orders", "copying", 81_920, 0.0785, 1_043_000),
+                SnapshotLine("shop.customers", "waiting", 0, 0.0),
+            ),
         )
     ),
     "blocked": PageState(

@@ -34,8 +34,8 @@ COPYING = replace(
     is_running=True,
     remaining_collections=1,
     collections=(
-        CollectionView("shop.old", "done", "initial", 7, 1),
-        CollectionView("shop.a", "copying", "initial", 25, 2, estimated=100),
+        CollectionView("shop.old", "copied", "initial", 7, 1),
+        CollectionView("shop.a", "copying", "initial", 25, 2, estimated=100, percent=25.0),
     ),
 )
 
@@ -114,12 +114,12 @@ def test_summary_headline_reflects_state(shown: View | None, state: str, words: 
 
 def test_summary_lists_streams_snapshots_and_counts() -> None:
     told, _ = summary(view(COPYING))
-    assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.progress] == [
-        ("stream", "reading", 1.0),
-        ("shop.old", "done", 1.0),
+    assert [(bar.name, bar.state, bar.size) for bar in told.progress] == [("stream", "reading", 0)]
+    assert told.progress[0].note == "position 5 s old; an idle server advances it every 10 s"
+    assert [(each.name, each.state, each.share) for each in told.snapshots] == [
+        ("shop.old", "copied", 1.0),
         ("shop.a", "copying", 0.25),
     ]
-    assert all(bar.done <= bar.read <= bar.there <= bar.size for bar in told.progress)
     assert told.counts[0].by_kind == {"inserts": 3, "snapshot reads": 25}
 
 

@@ -24,6 +24,8 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 _FIELDS = "sidecar_fields"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, separators of lines, and marks that reorder text."""
+_LIBRARIES = frozenset(("asyncio", "botocore", "google", "urllib3", "waitress", "watchdog"))
+"""First parts of the names of other programs' loggers."""
 _FIRST_PAUSE_S = 10.0
 _LONGEST_PAUSE_S = 600.0
 
@@ -64,7 +66,8 @@ def configure(
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A warning or an error: time (UTC), level, message, and fields as text."""
+    """A warning or an error: time (UTC), level, message, and fields as text. The text of a client
+    library is in the fields."""
 
     time: str
     level: str
@@ -126,7 +129,9 @@ class RecentWarnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = " ".join(f"{name}={_plain(value)}" for name, value in _fields(record).items())
         level = record.levelname.lower()
-        message = self._hide(record.getMessage())
+        message, library = self._hide(record.getMessage()), record.name.partition(".")[0]
+        if library in _LIBRARIES:
+            message, text = f"Message of the library {library}", message
         self._lines.append(LogLine(_time(record), level, message, self._hide(text)))
 
     def __enter__(self) -> Self:

@@ -5,7 +5,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
 
 def duration_text(seconds: float) -> str:
     """Format a duration: `3.2 s`, `90 s`, `4 min`, `2.5 h`, `3 days`."""
-    if seconds < 2 * _MINUTE_S:
+    if round(seconds) < 2 * _MINUTE_S:
         return (
             f"{seconds:.0f} s"
             if seconds >= 10 or float(seconds).is_integer()

@@ -180,7 +180,7 @@ def _lost(facts: Facts) -> Iterator[Condition]:
         )
     if usage.dead_letters:
         count = usage.dead_letters
-        events = "1 event was" if count == 1 else f"{count} events were"
+        events = "1 event was" if count == 1 else f"{count:,} events were"
         yield Condition(
             "event_rejected",
             State.DEGRADED,

@@ -148,7 +148,7 @@ class MongoStatus(StatusReporter[View]):
         if not waiting:
             return "All changes that the server has reported are delivered." + also
         return (
-            f"The agent delivers events; {waiting} wait for the sink, and the last delivered "
+            f"The agent delivers events; {waiting:,} wait for the sink, and the last delivered "
             f"change is {duration_text(view.lag_s)} old.{also}"
         )
 

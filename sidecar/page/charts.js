@@ -8,7 +8,7 @@ const RANGES = [
   { label: "24 h", title: "Last 24 hours", seconds: 86400, tick_s: 14400, row_s: 3600 },
 ];
 // Pixels; `width` follows the page, so that text keeps its size.
-const CHART = { width: 720, height: 150, left: 58, right: 10, top: 10, bottom: 24 };
+const CHART = { width: 720, height: 150, left: 66, right: 10, top: 10, bottom: 24 };
 const SVG = "http://www.w3.org/2000/svg";
 // Title, unit and columns of the history. `isLowBad`: low values indicate a problem.
 const SERIES = [
@@ -49,7 +49,7 @@ function ticksOf(most, unit) {
   const bases = unit === "bytes" ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] : [1, 2, 5, 10, 20, 50, 100, 200, 500];
   let factor = 1;
   if (unit === "bytes") while (most > 1024 * factor) factor *= 1024;
-  else if (unit === "seconds") factor = most > 7200 ? 3600 : most > 120 ? 60 : 1;
+  else if (unit === "seconds") factor = most > 172800 ? 86400 : most > 3600 ? 3600 : most > 120 ? 60 : 1;
   while (unit !== "bytes" && most > 2500 * factor) factor *= 1000;
   const step = factor * (bases.find((base) => base * factor * 5 >= most) || 1024);
   const ticks = [];
@@ -58,15 +58,6 @@ function ticksOf(most, unit) {
     if (value >= Math.max(most, step)) break;
   }
   return ticks;
-}
-
-function tickText(value, unit) {
-  if (unit === "bytes") return sizeText(value).replace(".0 ", " ");
-  if (unit === "seconds") {
-    if (value >= 3600 && value % 3600 === 0) return value / 3600 + " h";
-    return value >= 120 ? Math.round(value / 60) + " min" : value + " s";
-  }
-  return numberText(value);
 }
 
 // Describes the latest value, the worst value with its time, and the duration of gaps.
@@ -117,7 +108,7 @@ function axes(scale, ticks, unit, now_s, range) {
   for (const value of ticks) {
     const y = scale.y(value).toFixed(1);
     group.append(drawn("line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y, y2: y }),
-      drawn("text", { x: CHART.left - 6, y: Number(y) + 4, "text-anchor": "end" }, tickText(value, unit)));
+      drawn("text", { x: CHART.left - 6, y: Number(y) + 4, "text-anchor": "end" }, valueText(value, unit)));
   }
   const zone_s = new Date(now_s * 1000).getTimezoneOffset() * 60;
   const { seconds, tick_s } = range;

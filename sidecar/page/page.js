@@ -31,7 +31,7 @@ function timeElement(iso) {
   const made = element("time");
   const ms = Date.parse(iso);
   made.setAttribute("datetime", iso);
-  made.title = new Date(ms).toLocaleString() + " (" + iso + ")";
+  made.title = stampText(ms);
   made.dataset.ms = String(ms);
   made.textContent = agoText((Date.now() - ms) / 1000);
   return made;
@@ -219,8 +219,7 @@ function identityRow([name, value]) {
 
 function uptimeRow(uptime_s) {
   const value = element("dd");
-  const since = new Date(Date.now() - 1000 * uptime_s);
-  value.title = "since " + since.toLocaleString();
+  value.title = "since " + stampText(Date.now() - 1000 * uptime_s);
   return { node: filled(element("div"), [element("dt", "", "Up for"), value]), refresh: (now_s) => setText(value, secondsText(Math.round(now_s))) };
 }
 
@@ -283,8 +282,8 @@ function show(values) {
   keyed(trouble.querySelector(".rows"), values.warnings.map((line, index) => [JSON.stringify(line) + index, line]), ([key]) => key, ([, line]) => warningRow(line));
   setText(document.getElementById("version"), values.service_name + " " + values.version);
   const updated = document.getElementById("updated");
-  setText(updated, "Updated " + new Date(values.at).toLocaleTimeString());
-  updated.title = values.at;
+  updated.title = stampText(Date.parse(values.at));
+  setText(updated, "Updated " + updated.title.slice(11) + " (times in " + zoneText() + ")");
   for (const time of document.querySelectorAll("time[data-ms]")) setText(time, agoText((Date.now() - Number(time.dataset.ms)) / 1000));
 }
 

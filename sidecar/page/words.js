@@ -29,19 +29,18 @@ function sizeText(bytes) {
 }
 
 function secondsText(seconds) {
-  if (seconds < 120) return (seconds >= 10 || Number.isInteger(seconds) ? seconds.toFixed(0) : seconds.toFixed(1)) + " s";
+  if (Math.round(seconds) < 120) return (seconds >= 10 || Number.isInteger(seconds) ? seconds.toFixed(0) : seconds.toFixed(1)) + " s";
   if (seconds < 3600) return Math.round(seconds / 60) + " min";
   if (seconds < 172800) return (seconds / 3600).toFixed(1) + " h";
   return Math.round(seconds / 86400) + " days";
 }
 
 function numberText(value) {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 function rateText(perSecond) {
-  if (perSecond > 0 && perSecond < 10) return perSecond.toFixed(1) + "/s";
-  return numberText(perSecond) + "/s";
+  return (perSecond < 10 ? String(Math.round(10 * perSecond) / 10) : numberText(perSecond)) + "/s";
 }
 
 function valueText(value, unit) {
@@ -56,7 +55,8 @@ function valueText(value, unit) {
 function exactText(value, unit) {
   if (value === null || value === undefined) return "not known";
   const names = { bytes: " bytes", seconds: " seconds", per_second: " events a second", events: " events" };
-  return String(value) + (names[unit] || "");
+  const [whole, part] = String(value).split(".");
+  return [numberText(whole), part].filter(Boolean).join(".") + (names[unit] || "");
 }
 
 function agoText(seconds) {
@@ -64,9 +64,20 @@ function agoText(seconds) {
   return secondsText(Math.round(seconds)) + " ago";
 }
 
+// Formats a time of the browser's zone as 2026-01-31 17:05:29.
+function stampText(ms) {
+  const local = new Date(ms - 60000 * new Date(ms).getTimezoneOffset());
+  return local.toISOString().slice(0, 19).replace("T", " ");
+}
+
 function clockText(ms) {
-  const at = new Date(ms);
-  return String(at.getHours()).padStart(2, "0") + ":" + String(at.getMinutes()).padStart(2, "0");
+  return stampText(ms).slice(11, 16);
+}
+
+function zoneText() {
+  const minutes = -new Date().getTimezoneOffset();
+  const text = new Date(60000 * Math.abs(minutes)).toISOString().slice(11, 16);
+  return "UTC" + (minutes ? (minutes < 0 ? "-" : "+") + text : "");
 }
 
 function share(part, whole) {

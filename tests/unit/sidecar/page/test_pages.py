@@ -166,12 +166,14 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
     assert runs == [[[0, 1], [60, 2]], [[180, 3]], [[600, 4]]]
     for most, unit, ticks in (
         (9, "seconds", ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]),
-        (3 * 3600, "seconds", ["0 s", "1 h", "2 h", "3 h"]),
-        (3 << 30, "bytes", ["0 B", "1 GiB", "2 GiB", "3 GiB"]),
-        (0, "per_second", ["0", "1"]),
+        (600, "seconds", ["0 s", "2 min", "4 min", "6 min", "8 min", "10 min"]),
+        (3 * 3600, "seconds", ["0 s", "1.0 h", "2.0 h", "3.0 h"]),
+        (3 << 30, "bytes", ["0 B", "1.0 GiB", "2.0 GiB", "3.0 GiB"]),
+        (0, "per_second", ["0/s", "1/s"]),
+        (6000, "per_second", ["0/s", "2,000/s", "4,000/s", "6,000/s"]),
     ):
         shown = context.eval(
-            f"JSON.stringify(ticksOf({most}, '{unit}').map((each) => tickText(each, '{unit}')))"
+            f"JSON.stringify(ticksOf({most}, '{unit}').map((each) => valueText(each, '{unit}')))"
         )
         assert json.loads(shown) == ticks, (most, unit)
 
@@ -188,6 +190,23 @@ def test_range_of_charts_grows_with_the_samples() -> None:
         samples = [] if age_s is None else [[1_000_000 - age_s, 1], [1_000_000, 2]]
         shown = context.eval(f"rangeOf({json.dumps(samples)}, 1000000).label")
         assert shown == label, age_s
+
+
+def test_numbers_rates_and_times_have_one_format() -> None:
+    context = javascript()
+    texts = {
+        "rateText(0)": "0/s",
+        "rateText(0.04)": "0/s",
+        "rateText(2.54)": "2.5/s",
+        "rateText(5600)": "5,600/s",
+        "exactText(1234567.25, 'bytes')": "1,234,567.25 bytes",
+        "secondsText(119.4)": "119 s",
+        "secondsText(119.6)": "2 min",
+    }
+    assert {each: context.eval(each) for each in texts} == texts
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", context.eval("stampText(1e12)"))
+    assert re.fullmatch(r"UTC([+-]\d\d:\d\d)?", context.eval("zoneText()"))
+    assert "toLocale" not in script()
 
 
 def test_content_policy_allows_only_own_script(client: FlaskClient) -> None:
@@ -234,14 +253,16 @@ def test_page_script_renders_history_with_gaps() -> None:
 
 def test_page_lists_the_last_warnings_and_errors() -> None:
     logger = logging.getLogger("test.page")
-    with RecentWarnings(limit=2) as trouble:
+    with RecentWarnings(limit=3) as trouble:
         for number in range(3):
             logger.warning("no answer", extra=fields(attempt=number))
+        logging.getLogger("urllib3.connectionpool").warning("Retrying (Retry(total=2))")
         logger.info("not of interest")
     logger.warning("after the end")
     told = application(SUMMARY, trouble).test_client().get("/page.json").json
     lines = (told or {})["warnings"]
     assert [(line["level"], line["message"], line["fields"]) for line in lines] == [
+        ("warning", "Message of the library urllib3", "Retrying (Retry(total=2))"),
         ("warning", "no answer", "attempt=2"),
         ("warning", "no answer", "attempt=1"),
     ]

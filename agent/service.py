@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from agent.cdc_raw.observation import observe
 from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
-from agent.check.publication import create_publication
+from agent.check.publication import create_publication, table_topic
 from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
@@ -56,7 +56,6 @@ from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
@@ -108,18 +107,21 @@ class AgentService:
         )
         self._status.findings = self._checks.findings
         self._shell = ServiceShell(
-            properties,
+            config.loaded,
             self._status,
-            SegmentSummaryParts(self._status, properties.event_op_style, config.loaded.files),
+            SegmentSummaryParts(
+                self._status,
+                properties.event_op_style,
+                config.loaded.files,
+                cache(partial(table_topic, properties)),
+            ),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=self._attributes,
-            events=self._metrics.events,
-            snapshot_rows=self._metrics.snapshot_rows,
+            events=(self._metrics.events, self._metrics.snapshot_rows),
             quarantined=self._metrics.quarantined,
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],
-            hide=presenting(config.loaded),
             history_columns=HISTORY,
         )
         self._note_identity(holder.identity)

@@ -25,7 +25,6 @@ _FIELDS = "sidecar_fields"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, separators of lines, and marks that reorder text."""
 _LIBRARIES = frozenset(("asyncio", "botocore", "google", "urllib3", "waitress", "watchdog"))
-"""First parts of the names of other programs' loggers."""
 _FIRST_PAUSE_S = 10.0
 _LONGEST_PAUSE_S = 600.0
 
@@ -66,8 +65,7 @@ def configure(
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A warning or an error: time (UTC), level, message, and fields as text. The text of a client
-    library is in the fields."""
+    """A warning or an error: time (UTC), level, message, and fields as text."""
 
     time: str
     level: str

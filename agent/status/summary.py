@@ -1,7 +1,7 @@
 """The Cassandra agent's part of the status page, including the quarantine with its commands."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -100,11 +100,16 @@ class SegmentSummaryParts:
     unnamed = ""
 
     def __init__(
-        self, status: AgentStatus, op_style: OpStyle = "native", files: Sequence[Path] = ()
+        self,
+        status: AgentStatus,
+        op_style: OpStyle = "native",
+        files: Sequence[Path] = (),
+        topic_of: Callable[[str], str] = str,
     ) -> None:
         """`files` are the agent's properties files, for the command lines on the page."""
         self._status = status
         self._commands = QuarantineCommands("".join(config_option(file) for file in files))
+        self.topic_of = topic_of
         self.kind_names = _KIND_NAMES[op_style]
 
     def stats(self, view: View) -> Iterator[Stat]:
@@ -163,8 +168,7 @@ def _state(segment: Segment) -> str:
 def _bar(segment: Segment) -> ProgressBar:
     state = _state(segment)
     if state == "empty":
-        note = "preallocated" if segment.log else "no file"
-        return ProgressBar(segment.name.log, state, 0, 0, 0, 0, note)
+        return ProgressBar(segment.name.log, state, 0, 0, 0, 0, "preallocated")
     there = segment.acknowledged_position + segment.readable_bytes
     size = max(segment.log.size_bytes if segment.log else 0, there, segment.read_position)
     done = size if segment.is_drained else segment.acknowledged_position

@@ -32,7 +32,6 @@ from sidecar.leader_election.election import LeaderElection
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
 
@@ -58,17 +57,16 @@ class MongoService:
         self.status = MongoStatus(__version__, metrics, properties.quarantine_max_bytes, quarantine)
         self._delivery = MongoDelivery(config, metrics, self.status, sink)
         self._shell = ServiceShell(
-            properties,
+            config.loaded,
             self.status,
-            MongoSummaryParts(quarantine, config.loaded.files),
+            MongoSummaryParts(quarantine, config.loaded.files, config.topic_of),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=lambda: attributes_of(self.status.view, metrics),
-            events=metrics.events,
+            events=(metrics.events,),
             quarantined=metrics.quarantined,
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[signal_pages(self._delivery.send, self._delivery.snapshots)],
-            hide=presenting(config.loaded),
             history_columns=HISTORY,
         )
 

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from mongo_agent.dead_letters import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
+from mongo_agent.topic_naming import Naming
 from sidecar.page.agent_summary import MOST_BARS, config_option
 from sidecar.page.summary import (
-    SNAPSHOT_READS,
     NextCommand,
     ProgressBar,
     Quarantined,
@@ -34,7 +34,7 @@ class MongoSummaryParts:
             "update": "updates",
             "replace": "replacements",
             "delete": "deletes",
-            "read": SNAPSHOT_READS,
+            "read": "snapshot reads",
             "tombstone": "tombstones",
             "transaction": "transactions",
             "schema": "schema changes",
@@ -46,6 +46,7 @@ class MongoSummaryParts:
         self,
         directory: str = "quarantine",
         files: Sequence[Path] = (),
+        naming: Naming = "{}.{}".format,
         *,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -53,6 +54,7 @@ class MongoSummaryParts:
         lines on the page. `wall_clock` returns seconds since 1970."""
         self._directory = directory
         self._options = "".join(map(config_option, files))
+        self._naming = naming
         self._wall_clock = wall_clock
 
     def stats(self, view: View) -> Iterator[Stat]:
@@ -69,6 +71,10 @@ class MongoSummaryParts:
     def snapshots(self, view: View) -> Iterator[SnapshotLine]:
         for stream in view.streams:
             yield from map(_snapshot_line, stream.snapshot.collections[-MOST_BARS:])
+
+    def topic_of(self, name: str) -> str:
+        database, _, collection = name.partition(".")
+        return self._naming(database, collection)
 
     def quarantine(self, view: View) -> Quarantined:
         usage = view.quarantine

@@ -40,6 +40,9 @@ class SummaryParts(Protocol[ViewOf_contra]):
     unnamed: str
     """Name for events without a table or collection, such as the begin of a transaction."""
 
+    def topic_of(self, name: str, /) -> str:
+        """Returns the topic of a table or collection."""
+
     @property
     def kind_names(self) -> Mapping[str, str]:
         """Display names of kinds; any other kind keeps its name."""
@@ -68,19 +71,16 @@ class AgentSummary(Generic[ViewOf]):
         view: Callable[[], ViewOf | None],
         parts: SummaryParts[ViewOf],
         *,
-        events: Counter,
+        events: Sequence[Counter],
         quarantined: Counter,
         quarantine_max_bytes: int,
-        snapshot_rows: Counter | None = None,
     ) -> None:
-        """`view` returns None before the first view exists; `quarantined` counts by reason.
-        `snapshot_rows` counts rows that `events` does not."""
+        """`view` returns None before the first view exists; `quarantined` counts by reason."""
         self._view = view
         self._parts = parts
         self._events = events
         self._quarantined = quarantined
         self._quarantine_max_bytes = quarantine_max_bytes
-        self._snapshot_rows = snapshot_rows
 
     def __call__(self, health: Health) -> Summary:
         """`health` is shown above the summary."""
@@ -109,8 +109,9 @@ class AgentSummary(Generic[ViewOf]):
             Counts(
                 each.name or parts.unnamed,
                 {words.get(kind, kind): count for kind, count in each.by_kind.items()},
+                parts.topic_of(each.name) if each.name else "",
             )
-            for each in counts_of(self._events, *parts.count_labels, self._snapshot_rows)
+            for each in counts_of(self._events, *parts.count_labels)
         )
 
 

@@ -52,12 +52,7 @@ function ticksOf(most, unit) {
   else if (unit === "seconds") factor = most > 172800 ? 86400 : most > 3600 ? 3600 : most > 120 ? 60 : 1;
   while (unit !== "bytes" && most > 2500 * factor) factor *= 1000;
   const step = factor * (bases.find((base) => base * factor * 5 >= most) || 1024);
-  const ticks = [];
-  for (let value = 0; value < Math.max(most, step) + step; value += step) {
-    ticks.push(value);
-    if (value >= Math.max(most, step)) break;
-  }
-  return ticks;
+  return Array.from({ length: Math.ceil(Math.max(most, step) / step) + 1 }, (_, at) => at * step);
 }
 
 // Describes the latest value, the worst value with its time, and the duration of gaps.
@@ -76,15 +71,13 @@ function summaryOf(points, series, runs, interval_s) {
 
 // Maps the start of each row with samples to the mean of a rate, else the worst value.
 function rowsByStart(points, series, row_s) {
-  const sign = series.isLowBad ? -1 : 1;
   const rows = new Map();
   for (const [at_s, value] of points) {
-    if (value === null) continue;
     const start_s = Math.floor(at_s / row_s) * row_s;
-    const found = rows.get(start_s) || { sum: 0, count: 0, worst: value };
-    rows.set(start_s, { sum: found.sum + value, count: found.count + 1, worst: sign * value > sign * found.worst ? value : found.worst });
+    if (value !== null) rows.set(start_s, [...(rows.get(start_s) || []), value]);
   }
-  const worth = (row) => (series.unit === "per_second" ? row.sum / row.count : row.worst);
+  const mean = (found) => found.reduce((sum, each) => sum + each) / found.length;
+  const worth = (found) => (series.unit === "per_second" ? mean(found) : (series.isLowBad ? Math.min : Math.max)(...found));
   return new Map(Array.from(rows, ([start_s, found]) => [start_s, worth(found)]));
 }
 
@@ -122,8 +115,8 @@ function axes(scale, ticks, unit, now_s, range) {
 
 function path(run, scale) {
   const points = run.map((point) => scale.x(point[0]).toFixed(1) + " " + scale.y(point[1]).toFixed(1));
-  // A single sample is drawn as a dot.
-  return "M" + points.join("L") + (points.length === 1 ? "h0.1" : "");
+  // A single sample is drawn as a short line.
+  return "M" + points.join("L") + (points.length === 1 ? "h3" : "");
 }
 
 // Builds a figure with one chart. The frame is a slider, so screen readers can announce samples.
@@ -175,11 +168,8 @@ function chart(series, history, limit, now_s, range) {
   frame.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     const at_s = now_s - range.seconds * (1 - ((event.clientX - box.left) / box.width * CHART.width - CHART.left) / (CHART.width - CHART.left - CHART.right));
-    let nearest = 0;
-    for (let index = 1; index < known.length; index += 1) {
-      if (Math.abs(known[index][0] - at_s) < Math.abs(known[nearest][0] - at_s)) nearest = index;
-    }
-    look(nearest);
+    const distances = known.map((point) => Math.abs(point[0] - at_s));
+    look(distances.indexOf(Math.min(...distances)));
   });
   frame.addEventListener("pointerleave", leave);
   frame.addEventListener("blur", leave);
@@ -196,18 +186,16 @@ function chart(series, history, limit, now_s, range) {
 }
 
 function limitOf(history, series) {
-  const points = series.limit ? pointsOf(history, series.limit) : null;
-  const known = (points || []).filter((point) => point[1]);
+  const known = ((series.limit && pointsOf(history, series.limit)) || []).filter((point) => point[1]);
   return known.length ? known[known.length - 1][1] : null;
 }
 
-function historyTable(parts, now_s, range) {
+function showHistoryTable(table, parts, now_s, range) {
   const columns = parts.map(([series, points]) => rowsByStart(points.filter((point) => point[0] > now_s - range.seconds), series, range.row_s));
   const starts = Array.from(new Set(columns.flatMap((column) => Array.from(column.keys())))).sort((a, b) => b - a);
-  const head = filled(element("tr"), ["From", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : series.isLowBad ? ", lowest" : ", highest"))].map((text) => headCell(text)));
-  const rows = starts.map((start_s) => filled(element("tr"), [headCell(clockText(start_s * 1000), "row"), ...columns.map((column, index) =>
-    element("td", "", column.has(start_s) ? valueText(column.get(start_s), parts[index][0].unit) : "–"))]));
-  return [filled(element("thead"), [head]), filled(element("tbody"), rows)];
+  const names = parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : series.isLowBad ? ", lowest" : ", highest"));
+  fillTable(table, ["From", ...names], starts.map((start_s) => [clockText(start_s * 1000), "", ...columns.map((column, index) =>
+    (column.has(start_s) ? valueText(column.get(start_s), parts[index][0].unit) : "–"))]));
 }
 
 const charted = { history: null, range: null };
@@ -228,5 +216,5 @@ function showHistory(history) {
   CHART.width = Math.max(280, Number(found.querySelector(".charts").clientWidth) || 720);
   keyed(found.querySelector(".ranges"), RANGES.map((each) => [each, each === range]), ([each]) => each.label, rangeButton);
   filled(found.querySelector(".charts"), parts.map(([series]) => chart(series, history, limitOf(history, series), now_s, range)));
-  filled(found.querySelector("table"), historyTable(parts, now_s, range));
+  showHistoryTable(found.querySelector("table"), parts, now_s, range);
 }

@@ -21,9 +21,9 @@ function setText(found, text) {
   if (found.textContent !== text) found.textContent = text;
 }
 
-function headCell(text, scope = "col") {
-  const cell = element("th", "", text);
-  cell.setAttribute("scope", scope);
+function tableCell(tag, text, attribute, value) {
+  const cell = element(tag, "", text);
+  cell.setAttribute(attribute, value);
   return cell;
 }
 
@@ -87,36 +87,31 @@ function statCard(stat) {
   return card;
 }
 
-function rateStat(rate) {
-  return { name: "Events read", value: rate, unit: "per_second", limit: null, note: "", isMeasuring: rate === null };
+function progressRow(line, parts, text, title) {
+  const [word, meaning] = PROGRESS_WORDS[line.state] || [line.state, ""];
+  const bars = parts ? [track(parts, line.name + ": " + word + ", " + text)] : [];
+  const note = element("span", "note", text);
+  note.title = title;
+  return filled(element("div", "bar"), [element("span", "name", line.name), chip(line.state, word, meaning), ...bars, note]);
 }
 
 function barRow(bar) {
-  const parts = [["there", share(bar.there, bar.size)], ["read", share(bar.read, bar.size)],
-    ["done", share(bar.done, bar.size)]];
-  const [word, meaning] = PROGRESS_WORDS[bar.state] || [bar.state, ""];
-  const label = bar.name + ": " + word + ", " + Math.round(parts[2][1]) + " percent acknowledged";
+  const parts = ["there", "read", "done"].map((name) => [name, share(bar[name], bar.size)]);
   const size = bar.unit ? valueText(bar.done, bar.unit) + " of " + valueText(bar.there, bar.unit) + " acknowledged" : "";
-  const note = element("span", "note", [size, bar.note].filter(Boolean).join("; "));
-  if (bar.unit) note.title = [["acknowledged", bar.done], ["read", bar.read], ["readable", bar.there], ["in the file", bar.size]]
-    .map(([name, value]) => exactText(value, bar.unit) + " " + name).join(", ");
-  const shown = bar.size > 0 ? [track(parts, label), note] : [note];
-  return filled(element("div", "bar"), [element("span", "name", bar.name), chip(bar.state, word, meaning), ...shown]);
+  const exact = [["acknowledged", bar.done], ["read", bar.read], ["readable", bar.there], ["in the file", bar.size]]
+    .map(([name, value]) => exactText(value, bar.unit) + " " + name);
+  return progressRow(bar, bar.size > 0 ? parts : null, [size, bar.note].filter(Boolean).join("; "), bar.unit ? exact.join(", ") : "");
 }
 
-function snapshotRow(line, now_ms) {
-  const [word, meaning] = PROGRESS_WORDS[line.state] || [line.state, ""];
-  const text = snapshotText(line, now_ms);
-  const shown = [element("span", "name", line.name), chip(line.state, word, meaning)];
-  if (line.share !== null) shown.push(track([["done", 100 * line.share]], line.name + ": " + text));
-  return filled(element("div", "bar"), [...shown, element("span", "note", text)]);
-}
-
-function countRow(each, kinds) {
-  const cells = [headCell(each.name, "row")];
-  for (const kind of kinds) cells.push(element("td", "", numberText(each.by_kind[kind] || 0)));
-  cells.push(element("td", "", numberText(totalOf([each]))));
-  return filled(element("tr"), cells);
+// Fills a table. A row starts with its name and a note; narrow screens show `data-label` instead of column headers.
+function fillTable(table, names, rows) {
+  const body = rows.map(([name, note, ...texts]) => {
+    const head = tableCell("th", name, "scope", "row");
+    if (note) head.append(element("div", "note", note));
+    return filled(element("tr"), [head, ...texts.map((text, at) => tableCell("td", text, "data-label", names[at + 1]))]);
+  });
+  const heads = filled(element("tr"), names.map((name) => tableCell("th", name, "scope", "col")));
+  filled(table, [filled(element("thead"), [heads]), filled(element("tbody"), body)]);
 }
 
 function announce(text) {
@@ -213,14 +208,10 @@ function warningRow(line) {
   return { node: row };
 }
 
-function identityRow([name, value]) {
-  return { node: filled(element("div"), [element("dt", "", name), element("dd", "", value)]) };
-}
-
-function uptimeRow(uptime_s) {
+function identityRow([name]) {
   const value = element("dd");
-  value.title = "since " + stampText(Date.now() - 1000 * uptime_s);
-  return { node: filled(element("div"), [element("dt", "", "Up for"), value]), refresh: (now_s) => setText(value, secondsText(Math.round(now_s))) };
+  const refresh = ([, text, title]) => { setText(value, text); value.title = title || ""; };
+  return { node: filled(element("div"), [element("dt", "", name), value]), refresh };
 }
 
 const seen = { before: null, rate: null, history_ms: 0, isPaused: false, announced: "" };
@@ -239,12 +230,7 @@ function showHeader(values) {
   document.getElementById("sentence").className = values.state;
   setText(document.getElementById("state"), values.state);
   setText(document.getElementById("message"), values.message);
-  const rows = identityRows(values).map((row) => ["row", row]);
-  if (typeof values.uptime_s === "number") rows.push(["uptime", values.uptime_s]);
-  keyed(document.getElementById("identity"), rows, ([kind, row]) => (kind === "uptime" ? kind : JSON.stringify(row)), ([kind, row]) => {
-    const made = kind === "uptime" ? uptimeRow(row) : identityRow(row);
-    return { node: made.node, refresh: made.refresh && (([, now]) => made.refresh(now)) };
-  });
+  keyed(document.getElementById("identity"), identityRows(values), ([name]) => name, identityRow);
   const notes = document.getElementById("notes");
   notes.hidden = !values.notes.length;
   filled(notes, values.notes.map((note) => element("li", "", note)));
@@ -263,18 +249,19 @@ function show(values) {
   keyed(conditions.querySelector(".rows"), values.conditions, (each) => each.code + each.status + each.remedy + Boolean(each.detail), conditionRow);
   showQuarantine(values.dead_letters);
   const cards = values.stats.map(statCard);
-  if (cards.length) cards.push(statCard(rateStat(seen.rate)));
+  if (cards.length) cards.push(statCard({ name: "Events read", value: seen.rate, unit: "per_second", limit: null, note: "", isMeasuring: seen.rate === null }));
   section("now", "", cards.length > 0);
   filled(document.getElementById("figures"), cards);
   const bars = section("timeline", values.progress_title, values.progress.length > 0);
   bars.querySelector(".legend").hidden = !values.progress.some((bar) => bar.size > 0);
   filled(bars.querySelector(".rows"), values.progress.map(barRow));
   const snapshots = section("snapshots", "", values.snapshots.length > 0);
-  filled(snapshots.querySelector(".rows"), values.snapshots.map((line) => snapshotRow(line, at.ms)));
+  filled(snapshots.querySelector(".rows"), values.snapshots.map((line) =>
+    progressRow(line, line.share === null ? null : [["done", 100 * line.share]], snapshotText(line, at.ms), "")));
   const kinds = kindsOf(values.counts);
   const counts = section("counts", values.counts_title, values.counts.length > 0);
-  filled(counts.querySelector("thead"), [filled(element("tr"), ["Name", ...kinds, "all"].map((kind) => headCell(kind)))]);
-  filled(counts.querySelector("tbody"), values.counts.map((each) => countRow(each, kinds)));
+  fillTable(counts.querySelector("table"), ["Name", ...kinds, "all"], values.counts.map((each) =>
+    [each.name, each.topic && "topic " + each.topic, ...kinds.map((kind) => numberText(each.by_kind[kind] || 0)), numberText(totalOf([each]))]));
   const parts = section("components", "", values.components.length > 0);
   filled(parts.querySelector("dl"), values.components.flatMap((part) => [
     filled(element("dt"), [element("span", "", part.name), chip(part.status, part.status)]), componentText(part)]));
@@ -293,6 +280,12 @@ async function ask(path) {
   return answer.json();
 }
 
+async function showConfiguration(event) {
+  if (!event.target.open) return;
+  const properties = await ask("configuration").catch((error) => [{ name: "The agent does not answer", value: error.message, origin: "" }]);
+  fillTable(event.target.querySelector("table"), ["Property", "Value", "Origin"], properties.map((each) => [each.name, "", each.value, each.origin]));
+}
+
 async function refreshHistory() {
   if (Date.now() - seen.history_ms < HISTORY_MS) return;
   seen.history_ms = Date.now();
@@ -306,6 +299,8 @@ async function refreshHistory() {
   }
   // A focused chart is not replaced.
   if (!document.querySelector(".charts").contains(document.activeElement)) showHistory(history);
+  // A new agent has no samples for some seconds.
+  if (document.getElementById("history").hidden) seen.history_ms = 0;
 }
 
 async function refresh() {
@@ -339,5 +334,6 @@ function togglePause() {
 if (typeof document !== "undefined") {
   document.addEventListener("visibilitychange", () => { if (!document.hidden && !seen.isPaused) refresh(); });
   document.getElementById("pause").addEventListener("click", togglePause);
+  document.querySelector("#configuration details").addEventListener("toggle", showConfiguration);
   follow();
 }

@@ -1,4 +1,5 @@
-"""`GET /` returns the status page, `GET /page.json` its values. Both are read-only.
+"""`GET /` returns the status page, `GET /page.json` its values, and `GET /configuration` the
+configuration without secrets. All are read-only.
 
 The texts of conditions come from `agent.status` and `mongo_agent.status`. `page.html`, `page.css`
 and the scripts are sent as one document. Its Content-Security-Policy allows only its own script
@@ -8,7 +9,7 @@ and style, by their hashes, and requests to its own origin, so nothing else runs
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
@@ -19,16 +20,19 @@ from flask import Blueprint, Response
 
 from sidecar.health.health import Health, condition_document
 from sidecar.http.server import StatusSource
-from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
+from sidecar.properties.show import EffectiveProperty
 
 _PARTS = re.compile(r"/\* ([\w. ]+) \*/")
 """A placeholder for files to embed: `/* words.js page.js */`."""
 
 
 def status_pages(
-    status: StatusSource, summary: Callable[[Health], Summary], recent: RecentWarnings
+    status: StatusSource,
+    summary: Callable[[Health], Summary],
+    recent: RecentWarnings,
+    properties: Sequence[EffectiveProperty],
 ) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("status_page", __name__)
@@ -41,34 +45,30 @@ def status_pages(
 
     @pages.get("/page.json")
     def shown() -> Response:
-        health = status.health()
+        # In JSON, values such as infinity become null.
+        found, instance = status.health(), status.instance()
         values = {
-            **page_values(status.instance(), health, summary(health), recent),
+            "service_name": instance.service,
+            "version": instance.version,
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            **asdict(summary(found)),
+            "status": found.state.value,
+            "message": found.message,
+            "conditions": [condition_document(each) for each in found.status.conditions],
+            "components": [
+                {"name": part.name, "status": part.state.value, "message": part.message}
+                for part in found.components
+            ],
+            "warnings": [asdict(line) for line in recent.lines],
             **status.about(),
         }
         return Response(orjson.dumps(values), mimetype="application/json")
 
+    @pages.get("/configuration")
+    def configuration() -> Response:
+        return Response(orjson.dumps(properties), mimetype="application/json")
+
     return pages
-
-
-def page_values(
-    instance: Instance, health: Health, summary: Summary, recent: RecentWarnings
-) -> Mapping[str, object]:
-    """Return the page's values. In JSON, values such as infinity become null."""
-    return {
-        "service_name": instance.service,
-        "version": instance.version,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **asdict(summary),
-        "status": health.state.value,
-        "message": health.message,
-        "conditions": [condition_document(each) for each in health.status.conditions],
-        "components": [
-            {"name": part.name, "status": part.state.value, "message": part.message}
-            for part in health.components
-        ],
-        "warnings": [asdict(line) for line in recent.lines],
-    }
 
 
 @cache

@@ -1,5 +1,6 @@
 """The values of the status page, which `page.html` displays."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -54,11 +55,10 @@ class SnapshotLine:
     name: str
     state: str
     rows: int
-    """Number of rows that the agent has read."""
     share: float | None = None
     """Acknowledged part, from 0 to 1; None if unknown."""
     total: int | None = None
-    """Estimated number of rows; None if unknown."""
+    """An estimate; None if unknown."""
     noun: Literal["rows", "documents"] = "rows"
     note: str = ""
 
@@ -69,6 +69,8 @@ class Counts:
 
     name: str
     by_kind: Mapping[str, int]
+    topic: str = ""
+    """Topic unless a transformation changes it; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +137,13 @@ def state_of(health: Health, *, is_late: bool) -> State:
     return "failing" if health.state is Status.FAILING else "degraded"
 
 
-SNAPSHOT_READS = "snapshot reads"
-
-
-def counts_of(
-    counter: Counter, name_label: str, kind_label: str, snapshot_rows: Counter | None = None
-) -> tuple[Counts, ...]:
-    """Return the values of a counter with two labels, largest first. `snapshot_rows` has one."""
+def counts_of(counters: Sequence[Counter], name_label: str, kind_label: str) -> tuple[Counts, ...]:
+    """Return the sums by name, largest first. A counter without kinds counts snapshot reads."""
     found: dict[str, dict[str, int]] = {}
-    for labels, value in samples_of(counter):
+    for labels, value in itertools.chain(*map(samples_of, counters)):
         kinds = found.setdefault(labels[name_label], {})
-        kinds[labels[kind_label]] = kinds.get(labels[kind_label], 0) + value
-    for labels, value in () if snapshot_rows is None else samples_of(snapshot_rows):
-        found.setdefault(labels[name_label], {})[SNAPSHOT_READS] = value
+        kind = labels.get(kind_label, "snapshot reads")
+        kinds[kind] = kinds.get(kind, 0) + value
     counts = (Counts(name, kinds) for name, kinds in found.items())
     return tuple(sorted(counts, key=lambda each: (-sum(each.by_kind.values()), each.name)))
 

@@ -15,8 +15,6 @@ const PROGRESS_WORDS = {
   drained: ["delivered", "every event is acknowledged"],
   vanished: ["vanished", "the file disappeared before it was read"],
   copying: ["copying", "the snapshot is running"],
-  copied: ["copied", "the snapshot is complete"],
-  failing: ["failing", "the collection cannot be read now"],
   stopped: ["stopped", "stopped by an operator"],
   refused: ["rejected", "the server rejects the filter"],
 };
@@ -120,13 +118,15 @@ function kindsOf(counts) {
   return Array.from(kinds).sort();
 }
 
-// Returns name and value of each known part of the identity.
+// Returns name, value and explanation of each known part of the identity.
 function identityRows(values) {
   const who = values.instance || {};
   const place = [who.datacenter, who.rack].filter(Boolean).join(" / ");
   const rows = [["Cluster", who.cluster], ["Node", who.node_id], ["Host", who.host],
     ["Datacentre / rack", place], ["Topic prefix", who.topic_prefix],
     ["Destination", values.destination], ["Version", values.version]];
+  const since_ms = Date.parse(values.at) - 1000 * values.uptime_s;
+  if (typeof values.uptime_s === "number") rows.push(["Up for", secondsText(Math.round(values.uptime_s)), "since " + stampText(since_ms)]);
   return rows.filter((row) => row[1]);
 }
 

@@ -20,7 +20,9 @@ from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
 from sidecar.page.pages import status_pages
-from sidecar.properties.show import configuration_fingerprint
+from sidecar.properties.loading import LoadedProperties
+from sidecar.properties.show import configuration_fingerprint, presenting, rows
+from sidecar.properties.source import DEFAULT
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
@@ -34,24 +36,22 @@ class ServiceShell(Generic[ViewOf]):
 
     def __init__(
         self,
-        properties: SidecarProperties,
+        loaded: LoadedProperties[SidecarProperties],
         status: StatusReporter[ViewOf],
         summary: SummaryParts[ViewOf],
         *,
         connector: str,
         topic_prefix: str,
         attributes: Callable[[], Mapping[str, Mapping[str, Any]]],
-        events: Counter,
+        events: Sequence[Counter],
         quarantined: Counter,
         quarantine_max_bytes: int,
-        snapshot_rows: Counter | None = None,
         pages: Sequence[Blueprint],
-        hide: Callable[[str], str],
         history_columns: Sequence[Column] = HISTORY_COLUMNS,
     ) -> None:
         """`connector` and `attributes` are Debezium's, for `/metrics/jmx`; `pages` are the agent's
-        own; `hide` removes secrets from text. Raises ConfigError for a transform that is missing.
-        """
+        own. Raises ConfigError for a transform that is missing."""
+        properties, hide = loaded.properties, presenting(loaded)
         instance = replace(status.instance(), topic_prefix=topic_prefix)
         status.note_configuration(properties.destination, configuration_fingerprint(properties))
         name = properties.event_transform
@@ -66,8 +66,9 @@ class ServiceShell(Generic[ViewOf]):
             events=events,
             quarantined=quarantined,
             quarantine_max_bytes=quarantine_max_bytes,
-            snapshot_rows=snapshot_rows,
         )
+        # Changed properties come first.
+        shown = sorted(rows(loaded), key=lambda row: row.origin == str(DEFAULT))
         self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
         self._server = HttpServer(
             status,
@@ -75,7 +76,7 @@ class ServiceShell(Generic[ViewOf]):
             properties.http_port,
             [
                 *pages,
-                status_pages(status, page, self._warnings),
+                status_pages(status, page, self._warnings, shown),
                 history_pages(self._history.document),
                 jmx_pages(connector, topic_prefix, attributes, properties.metric_tags),
             ],

@@ -15,8 +15,8 @@ from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
 
 PAGES = (
-    *("/", "/ping", "/live", "/ready", "/health", "/offsets", "/snapshot", "/metrics"),
-    *("/metrics.json", "/metrics/jmx", "/page.json", "/buildinfo", "/history", "/no-such-page"),
+    *("/", "/ping", "/live", "/ready", "/health", "/offsets", "/snapshot", "/configuration"),
+    *("/metrics", "/metrics.json", "/metrics/jmx", "/page.json", "/buildinfo", "/history", "/no"),
 )
 
 

@@ -20,6 +20,7 @@ PAGES = (
     "/metrics.json",
     "/metrics/jmx",
     "/page.json",
+    "/configuration",
     "/signals",
 )
 

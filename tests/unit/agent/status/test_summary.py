@@ -1,6 +1,7 @@
 """The agent's part of the status page, its list of the quarantine, and Debezium's attributes."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from agent.quarantine.entries import discard
 from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.schema.write_options import WriteOptions
 from agent.segments.state import Segment
-from agent.snapshot.offsets import State, TableSnapshot
+from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.status.debezium import snapshot_attributes, streaming_attributes
 from agent.status.summary import QuarantineCommands, SegmentSummaryParts
@@ -19,16 +20,13 @@ from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary
 from tests.support.agents.status_harness import StatusHarness
 
-SEGMENT = SegmentName(1, 7)
-FILE = ObservedLog(size_bytes=100, link_count=2)
-
 
 def summary(site: StatusHarness) -> Summary:
     metrics = site.harness.metrics
     made = AgentSummary(
         lambda: site.status.view,
         SegmentSummaryParts(site.status),
-        events=metrics.events,
+        events=(metrics.events, metrics.snapshot_rows),
         quarantined=metrics.quarantined,
         quarantine_max_bytes=500,
     )
@@ -58,40 +56,40 @@ def test_summary_tracks_progress_of_live_segment(begun: StatusHarness) -> None:
     assert "wait" in message(begun)
     (bar,) = shown.progress
     assert (bar.name, bar.done, bar.read) == (log.name.log, 0, log.end)
-    assert bar.state == "unacknowledged"
     assert bar.done <= bar.read <= bar.there <= bar.size
     assert {each.name: each.value for each in shown.stats}["Unacknowledged events"] == 3
     begun.acknowledge()
+    begun.harness.metrics.snapshot_rows.labels("ks.t").inc(4)
     shown = summary(begun)
     assert message(begun) == "All changes that the node has synced are delivered."
-    assert (shown.progress[0].done, shown.progress[0].state) == (log.end, "idle")
-    assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
+    assert shown.progress[0].done == log.end
+    assert sum(n for each in shown.counts for n in each.by_kind.values()) == 7
     told = streaming_attributes(begun.status.view, begun.harness.metrics)
     assert (told["CommitLogFilename"], told["CommitLogPosition"]) == (log.name.log, log.end)
     assert told["NumberOfProcessedMutations"] == 2
     assert told["CdcDirectoryTotalBytes"] == begun.harness.view.raw_bytes > 0
 
 
-@pytest.mark.parametrize(
-    ("segment", "word"),
-    [
-        (Segment(SEGMENT, log=FILE), "empty"),
-        (Segment(SEGMENT, log=FILE, idx=Idx(offset=50)), "unread"),
-        (Segment(SEGMENT, 20, 20, Idx(offset=50), FILE), "partly_read"),
-        (Segment(SEGMENT, 50, 0, Idx(offset=50), FILE, ended_at=50), "unacknowledged"),
-        (Segment(SEGMENT, 50, 50, Idx(offset=50), FILE, ended_at=50), "idle"),
-        (Segment(SEGMENT, 20, 20, log=FILE, is_final=True), "partly_read"),
-        (Segment(SEGMENT, 50, 0, is_final=True, is_read_to_end=True), "unacknowledged"),
-        (Segment(SEGMENT, 50, 50, is_final=True, is_read_to_end=True), "drained"),
-    ],
-    ids=lambda each: each if isinstance(each, str) else "",
-)
-def test_words_for_segments_depend_on_acknowledgements(
-    begun: StatusHarness, segment: Segment, word: str
-) -> None:
-    view = replace(begun.harness.view, all_segments=lambda: (segment,))
-    (bar,) = SegmentSummaryParts(begun.status).progress(view)
-    assert (bar.state, bar.size > 0) == (word, word != "empty")
+def test_words_for_segments_depend_on_acknowledgements(begun: StatusHarness) -> None:
+    empty = Segment(SegmentName(1, 7), log=ObservedLog(size_bytes=100, link_count=2))
+    unread = replace(empty, idx=Idx(offset=50))
+    read = replace(unread, read_position=50, ended_at=50)
+    segments = (
+        *(empty, unread, replace(unread, read_position=20), read),
+        replace(read, acknowledged_position=50),
+        replace(read, is_final=True, is_read_to_end=True),
+    )
+    view = replace(begun.harness.view, all_segments=lambda: segments)
+    words = [bar.state for bar in SegmentSummaryParts(begun.status).progress(view)]
+    assert words == ["empty", "unread", "partly_read", "unacknowledged", "idle", "unacknowledged"]
+
+
+def test_page_lists_running_snapshots(begun: StatusHarness) -> None:
+    copied = TableSnapshot("1", "ks.a", 0, offsets={TokenRange(0, 10): 5}, rows=7)
+    tables = {"1": copied, "2": replace(copied, state=State.STOPPED)}
+    vars(begun.status)["snapshot"] = SimpleNamespace(offsets=SnapshotOffsets("n", tables))
+    (line,) = SegmentSummaryParts(begun.status).snapshots(begun.harness.view)
+    assert (line.name, line.state, line.rows, line.share) == ("ks.a", "copying", 7, 0.5)
 
 
 def test_streaming_attributes_retain_last_removed_segment(begun: StatusHarness) -> None:

@@ -88,7 +88,7 @@ def summary(shown: View | None) -> tuple[Summary, str]:
     made = AgentSummary(
         lambda: status.view,
         MongoSummaryParts(wall_clock=lambda: NOW_S),
-        events=counted.events,
+        events=(counted.events,),
         quarantined=counted.quarantined,
         quarantine_max_bytes=500,
     )
@@ -121,6 +121,7 @@ def test_summary_lists_streams_snapshots_and_counts() -> None:
         ("shop.a", "copying", 0.25),
     ]
     assert told.counts[0].by_kind == {"inserts": 3, "snapshot reads": 25}
+    assert told.counts[0].topic == "shop.a"
 
 
 def test_debezium_attributes_are_empty_before_start() -> None:

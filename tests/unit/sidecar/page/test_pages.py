@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import re
+from dataclasses import asdict
 from typing import Any
 
 import justhtml
@@ -25,9 +26,11 @@ from sidecar.page.summary import (
     ProgressBar,
     Quarantined,
     QuarantinedItem,
+    SnapshotLine,
     Stat,
     Summary,
 )
+from sidecar.properties.show import EffectiveProperty
 from sidecar.quantities import duration_text, size_text
 from tests.support.agents.fake_status import FakeStatus
 
@@ -43,8 +46,9 @@ SUMMARY = Summary(
         ProgressBar("CommitLog-7-1.log", "reading", 100, 20, 50, 70),
         ProgressBar("x", "waiting", 0, 0, 0, 0),
     ),
+    snapshots=(SnapshotLine("ks.u", "copying", 7, 0.5), SnapshotLine("ks.v", "failing", 0)),
     counts_title="Events",
-    counts=(Counts("ks.t", {"i": 4, "d": 1}), Counts("ks.u", {"u": 2})),
+    counts=(Counts("ks.t", {"i": 4, "d": 1}, "p.ks.t"), Counts("ks.u", {"u": 2})),
     dead_letters=Quarantined(
         "1 item.",
         5,
@@ -64,6 +68,7 @@ SUMMARY = Summary(
     ),
     notes=("A note.",),
 )
+PROPERTY = EffectiveProperty("sink", "kafka", "agent.properties:3")
 DOM = """
 const anything = new Proxy(function () {}, {
   get: (target, key) => (key === Symbol.toPrimitive ? () => "" : anything),
@@ -86,7 +91,7 @@ def client() -> FlaskClient:
 
 def application(summary: Summary, trouble: RecentWarnings) -> Flask:
     status = FakeStatus()
-    return create_app(status, [status_pages(status, lambda health: summary, trouble)])
+    return create_app(status, [status_pages(status, lambda health: summary, trouble, [PROPERTY])])
 
 
 def script() -> str:
@@ -166,10 +171,8 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
     assert runs == [[[0, 1], [60, 2]], [[180, 3]], [[600, 4]]]
     for most, unit, ticks in (
         (9, "seconds", ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]),
-        (600, "seconds", ["0 s", "2 min", "4 min", "6 min", "8 min", "10 min"]),
         (3 * 3600, "seconds", ["0 s", "1.0 h", "2.0 h", "3.0 h"]),
         (3 << 30, "bytes", ["0 B", "1.0 GiB", "2.0 GiB", "3.0 GiB"]),
-        (0, "per_second", ["0/s", "1/s"]),
         (6000, "per_second", ["0/s", "2,000/s", "4,000/s", "6,000/s"]),
     ):
         shown = context.eval(
@@ -178,35 +181,24 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
         assert json.loads(shown) == ticks, (most, unit)
 
 
-def test_range_of_charts_grows_with_the_samples() -> None:
-    context = javascript()
-    for age_s, label in (
-        (None, "15 min"),
-        (60, "15 min"),
-        (901, "1 h"),
-        (7200, "6 h"),
-        (86_000, "24 h"),
-    ):
-        samples = [] if age_s is None else [[1_000_000 - age_s, 1], [1_000_000, 2]]
-        shown = context.eval(f"rangeOf({json.dumps(samples)}, 1000000).label")
-        assert shown == label, age_s
-
-
-def test_numbers_rates_and_times_have_one_format() -> None:
-    context = javascript()
+def test_formats_rates_and_the_range_of_charts() -> None:
+    CONTEXT.eval("const line = {name: 't', state: 'copying', total: 9000, noun: 'rows', note: ''};")
     texts = {
-        "rateText(0)": "0/s",
-        "rateText(0.04)": "0/s",
-        "rateText(2.54)": "2.5/s",
-        "rateText(5600)": "5,600/s",
+        "[0, 0.04, 2.54, 5600].map(rateText).join()": "0/s,0/s,2.5/s,5,600/s",
         "exactText(1234567.25, 'bytes')": "1,234,567.25 bytes",
-        "secondsText(119.4)": "119 s",
-        "secondsText(119.6)": "2 min",
+        "[119.4, 119.6].map(secondsText).join()": "119 s,2 min",
+        "stampText(1e12 + 60000 * new Date(1e12).getTimezoneOffset())": "2001-09-09 01:46:40",
+        "zoneText().replace(/[+-][0-9]{2}:[0-9]{2}$/, '')": "UTC",
+        "[8, 901, 9000].map((s) => rangeOf([[0, 1]], s).label).join()": "15 min,1 h,6 h",
+        "rateBetween({ms: 0, total: 10}, {ms: 2000, total: 30})": 10,
+        "rateBetween(null, {ms: 2000, total: 30})": None,
+        # The agent restarted.
+        "rateBetween({ms: 0, total: 10}, {ms: 2000, total: 0})": None,
+        "snapshotText({...line, rows: 1000, share: 0.1}, 0)": "10.0%, 1,000 of about 9,000 rows",
+        "snapshotText({...line, rows: 3000, share: 0.3}, 10000).slice(41)": "about 35 s left",
+        "snapshotText({...line, rows: 0, share: 0}, 99000)": "0.0%, 0 of about 9,000 rows",
     }
-    assert {each: context.eval(each) for each in texts} == texts
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", context.eval("stampText(1e12)"))
-    assert re.fullmatch(r"UTC([+-]\d\d:\d\d)?", context.eval("zoneText()"))
-    assert "toLocale" not in script()
+    assert {each: CONTEXT.eval(each) for each in texts} == texts
 
 
 def test_content_policy_allows_only_own_script(client: FlaskClient) -> None:
@@ -224,7 +216,7 @@ def test_content_policy_allows_only_own_script(client: FlaskClient) -> None:
 
 def test_page_rejects_post_requests(client: FlaskClient) -> None:
     assert "POST" not in script()
-    for path in ("/", "/page.json"):
+    for path in ("/", "/page.json", "/configuration"):
         assert client.post(path).status_code == 405
 
 
@@ -234,6 +226,7 @@ def test_page_json_contains_every_value_of_the_script(client: FlaskClient) -> No
     assert (told or {})["service_name"] == "agent"
     # NaN is not valid JSON.
     assert (told or {})["stats"][1]["value"] is None
+    assert client.get("/configuration").json == [asdict(PROPERTY)]
 
 
 @pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
@@ -266,18 +259,6 @@ def test_page_lists_the_last_warnings_and_errors() -> None:
         ("warning", "no answer", "attempt=2"),
         ("warning", "no answer", "attempt=1"),
     ]
-
-
-def test_page_rate_is_change_between_two_polls() -> None:
-    context = javascript()
-
-    def rate(before: object, after: object) -> Any:
-        return context.eval(f"rateBetween({json.dumps(before)}, {json.dumps(after)})")
-
-    assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 30}) == 10
-    assert rate(None, {"ms": 2000, "total": 30}) is None
-    # The agent restarted.
-    assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 0}) is None
 
 
 CONTEXT = javascript()

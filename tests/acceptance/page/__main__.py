@@ -9,7 +9,7 @@ from examples.quickstart.demo import RECORDING, unpack
 from tests.acceptance.page.accessibility import require_accessible
 from tests.acceptance.page.browser import Browser, BrowserError, open_browser
 from tests.acceptance.page.keyboard import require_keyboard
-from tests.acceptance.page.states import STATES, served
+from tests.acceptance.page.states import STATES, PageState, served
 from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, payload, write_segment
 from tests.support.servers.agent_process import AgentProcess
 
@@ -41,8 +41,11 @@ def see_every_state(folder: Path) -> None:
                 f"document.querySelector('#sentence.{state.summary.state}') !== null"
             )
             browser.wait_until("document.getElementById('updated').title !== ''")
-            if state.has_history:
+            if state.history_minutes:
                 browser.wait_until("!document.getElementById('history').hidden")
+            require_panels(browser, name, state)
+            browser.value("document.querySelector('#configuration details').open = true, 0")
+            browser.wait_until("document.querySelectorAll('#configuration td').length > 1")
             count += require_accessible(browser, name)
             if name == "quarantine":
                 require_keyboard(browser)
@@ -55,21 +58,23 @@ def see_every_state(folder: Path) -> None:
     print(f"axe-core found no violation in {count} views of {len(STATES) + 1} states.")
 
 
+def require_panels(browser: Browser, name: str, state: PageState) -> None:
+    """Compare the order of panels, and their texts. Raises BrowserError."""
+    shown = "Array.from(document.querySelectorAll('main > section:not([hidden])'))"
+    panels = browser.value(f"{shown}.map((each) => each.id).join(' ')")
+    text = browser.value("document.body.innerText")
+    if panels != state.panels or not all(each in text for each in state.texts):
+        raise BrowserError(f"{name}: {panels}\n{text}")
+
+
 def take_pictures(browser: Browser) -> None:
     browser.value("document.activeElement.blur(), 0")
-    for scheme in ("light", "dark"):
-        browser.look(1100, 1180, scheme)
+    for name, width, height in (("light", 1100, 1180), ("dark", 1100, 1180), ("phone", 390, 844)):
+        scheme = "dark" if name == "dark" else "light"
+        browser.look(width, height, scheme, is_phone=name == "phone")
         browser.open(browser.value("location.href"))
-        wait_for_charts(browser)
-        browser.picture(IMAGES / f"page-{scheme}.png")
-    browser.look(390, 844, "light", is_phone=True)
-    browser.open(browser.value("location.href"))
-    wait_for_charts(browser)
-    browser.picture(IMAGES / "page-phone.png")
-
-
-def wait_for_charts(browser: Browser) -> None:
-    browser.wait_until("document.querySelectorAll('.chart').length > 2")
+        browser.wait_until("document.querySelectorAll('.chart').length > 2")
+        browser.picture(IMAGES / f"page-{name}.png")
 
 
 def run(folder: Path) -> None:
@@ -115,11 +120,10 @@ def properties(output: Path) -> dict[str, object]:
 
 def see_it_work(browser: Browser, agent: AgentProcess) -> None:
     browser.open(agent.url + "/")
-    for scheme in ("light", "dark"):
-        browser.look(1100, 760, scheme)
-        browser.wait_until("document.getElementById('sentence').className === 'ok'")
-        browser.wait_until("document.querySelectorAll('#counts tbody tr').length > 1")
-        browser.wait_until("document.getElementById('components').innerText.includes('sink')")
+    browser.look(1100, 760, "light")
+    browser.wait_until("document.querySelector('#sentence.ok') !== null")
+    browser.wait_until("document.querySelectorAll('#counts tbody tr').length > 1")
+    browser.wait_until("document.getElementById('components').innerText.includes('sink')")
     before = browser.value("document.getElementById('updated').textContent")
     browser.wait_until(f"document.getElementById('updated').textContent !== {before!r}")
 
@@ -144,9 +148,6 @@ def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Pat
     browser.wait_until(
         f"document.querySelector('#kept .item code').innerText.includes('{command}')"
     )
-    for scheme in ("light", "dark"):
-        browser.look(1100, 760, scheme)
-        browser.picture(output / f"degraded-{scheme}.png")
     kept = output / "relocation" / "error"
     agent.wait_until(lambda: (kept / path.name).exists(), "its way there")
     for file in kept.glob(f"{path.stem}*"):

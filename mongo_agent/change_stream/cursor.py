@@ -27,6 +27,7 @@ from mongo_agent.server.commands import (
     ServerAffinity,
     decode_replies,
     new_session,
+    operation_time,
     run_command,
 )
 from mongo_agent.server.errors import Failure, classify_failure, error_text
@@ -192,11 +193,16 @@ class StreamCursor:
 
 
 def read_cluster_time(client: Client) -> ClusterTime:
-    """Query the cluster time. Raises `StreamFailedError`, also if the server reports none."""
+    """Query the cluster time. Raises `StreamFailedError`, also if the server reports none.
+
+    It queries twice and returns the earlier time: a stream that starts too early repeats changes,
+    but one that starts after the true time skips some.
+    """
     with _stream_errors(), decode_replies():
-        time = run_command(client, "ping").get("operationTime")
-        if time is not None:
-            return ClusterTime(time.time, time.inc)
+        times = [operation_time(run_command(client, "ping")) for _ in range(2)]
+        known = [time for time in times if time is not None]
+        if len(known) == len(times):
+            return min(known)
     raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
 
 

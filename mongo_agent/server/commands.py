@@ -7,7 +7,7 @@ that server is eligible. When its role changes, the stream is reopened on anothe
 
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import ProtocolError, PyMongoError
 from pymongo.server_description import ServerDescription
 
+from mongo_agent.documents import ClusterTime
 from sidecar.errors import SidecarError
 
 Client = MongoClient[Any]
@@ -47,6 +48,25 @@ def run_command(
     """Run a command on a server that the read preference selects. Raises `PyMongoError`."""
     with decode_replies():
         return client[database].command(command, read_preference=client.read_preference, **options)
+
+
+def checked_time(reached: Any, gossiped: Any) -> ClusterTime | None:
+    """Convert an `operationTime`; `gossiped` is the `$clusterTime` of the reply, or None.
+
+    Raises `ProtocolError` for a time after the cluster time, which no server has reached. An agent
+    that waits for that time would skip all changes until then.
+    """
+    if reached is None:
+        return None
+    if gossiped is not None and reached > gossiped["clusterTime"]:
+        latest = gossiped["clusterTime"]
+        raise ProtocolError(f"the operation time {reached} is after the cluster time {latest}")
+    return ClusterTime(reached.time, reached.inc)
+
+
+def operation_time(reply: Mapping[str, Any]) -> ClusterTime | None:
+    """Return the `operationTime` of a reply, or None. Raises the errors of `checked_time`."""
+    return checked_time(reply.get("operationTime"), reply.get("$clusterTime"))
 
 
 def _release_replies(error: BaseException | None) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bson import CodecOptions, Timestamp
+from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import ReadPreference
 from pymongo.client_session import ClientSession
@@ -24,7 +24,13 @@ from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeou
 
 from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
-from mongo_agent.server.commands import Client, decode_replies, new_session
+from mongo_agent.server.commands import (
+    Client,
+    checked_time,
+    decode_replies,
+    new_session,
+    operation_time,
+)
 from mongo_agent.server.errors import MEMORY_LIMIT_CODES
 from mongo_agent.snapshot.collections import exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
@@ -299,11 +305,14 @@ class CollectionReader:
         and a secondary may lag behind the list."""
         with decode_replies():
             reply = self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
-            return _time_of(reply.get("operationTime"))
+            return operation_time(reply) or NEVER
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
         """Return the time of the last reply in the session; without a session, query the time."""
-        return self.cluster_time() if session is None else _time_of(session.operation_time)
+        if session is None:
+            return self.cluster_time()
+        with decode_replies():
+            return checked_time(session.operation_time, session.cluster_time) or NEVER
 
 
 def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes) -> None:
@@ -312,10 +321,6 @@ def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: 
         raise PyMongoError(
             f"the server ignores `min` with the hint {snapshot.hint} in {snapshot.namespace}"
         )
-
-
-def _time_of(reached: Timestamp | None) -> ClusterTime:
-    return NEVER if reached is None else ClusterTime(reached.time, reached.inc)
 
 
 def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:

@@ -57,9 +57,23 @@ def with_another_cursor_id(reply: dict[str, Any]) -> dict[str, Any]:
     return reply if cursor is None else reply | {"cursor": cursor | {"id": {"a": 1}}}
 
 
+FAR = Timestamp(2**32 - 1, 1)
+
+
+def with_a_time_of_the_future(reply: dict[str, Any]) -> dict[str, Any]:
+    return reply | {"operationTime": FAR}
+
+
+def with_all_times_of_the_future(reply: dict[str, Any]) -> dict[str, Any]:
+    del reply["$clusterTime"]
+    return reply | {"operationTime": FAR}
+
+
 ALTERATIONS = (
     *product(COMMANDS, (1, 4), [without_members]),
     *product(("aggregate", "find", "listCollections"), (4,), [with_another_cursor_id]),
+    *product(("ping", "find"), (4,), [with_a_time_of_the_future]),
+    ("ping", 1, with_all_times_of_the_future),
 )
 
 

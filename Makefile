@@ -45,7 +45,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help proofs setup demo demo-mongo demo-live demo-spark test test-all test-stages pytest test-fast \
-	cargo-build cargo-test coverage check lint types rust-checks python-checks lint-python lint-rust \
+	cargo-build cargo-test check lint types rust-checks python-checks lint-python lint-rust \
 	types-python types-extension audit fmt bench fuzz soak strangers faults dist docs lock clean \
 	prerequisites prerequisites-test
 
@@ -110,13 +110,6 @@ cargo-test:
 # `make test` repeats the Rust tests when a file of them has changed.
 $(RUST_TESTED): rust-toolchain.toml Cargo.toml Cargo.lock $(shell find $(CRATES) fuzz -type f ! -name '*.pyc')
 	+@$(MAKE) --no-print-directory cargo-test
-
-coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
-	@$(PY) -m coverage erase
-	@$(PY) -m coverage run -m pytest -q -m "not servers and not spark and not slow" $(ARGS)
-	@$(PY) -m coverage combine --quiet
-	@$(PY) -m coverage report
-	@cargo llvm-cov --quiet --locked --workspace --summary-only
 
 ##@ Static checks
 check: lint types ## Run lint, types and, if its databases answer, audit

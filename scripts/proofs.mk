@@ -1,7 +1,7 @@
 # Longer tests, releases and builds, each for a particular change: `make proofs` lists them. The Makefile includes it.
 
 .PHONY: test-spark test-submit test-spark-releases test-cluster test-cassandra test-kafka registry \
-	test-page lifecycle accord mongo-faults soak-parser mongo-soak attacks faults-page mongo-real \
+	coverage test-page lifecycle accord mongo-faults soak-parser mongo-soak attacks faults-page mongo-real \
 	mongo-real-check mongo-servers mongo-conformance peer fixtures build packages-check pythons-check \
 	arm-check images images-check image-files deny kubernetes-check chart ansible-check monitoring \
 	monitoring-check site
@@ -39,6 +39,13 @@ accord: prerequisites-test setup ## Capture transactions of Accord on real nodes
 
 mongo-faults: prerequisites-test setup ## Send the MongoDB agent the largest documents and transactions, and measure its memory (takes minutes)
 	@$(PY) -m pytest -s tests/integration/mongo_agent/slow_hostile.py $(ARGS)
+
+coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
+	@$(PY) -m coverage erase
+	@$(PY) -m coverage run -m pytest -q -m "not servers and not spark and not slow" $(ARGS)
+	@$(PY) -m coverage combine --quiet
+	@$(PY) -m coverage report
+	@cargo llvm-cov --quiet --locked --workspace --summary-only
 
 ##@ Proofs
 soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own reader over random workloads

@@ -52,7 +52,7 @@ def replica_set(console: Console) -> Iterator[str]:
         OUTPUT.mkdir()
         yield given
         return
-    with MongoServerProcess(OUTPUT) as server:
+    with MongoServerProcess(OUTPUT.absolute()) as server:
         console.print("Started the simulated replica set of the tests with three members.")
         yield server.connection_string
 

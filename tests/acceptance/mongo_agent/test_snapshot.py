@@ -15,7 +15,7 @@ from mongo_agent.signals.channels import signal_pages
 from mongo_agent.snapshot.records import SnapshotOutcome, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.view import view_of
 from sidecar.cli.invocation import Invocation
-from sidecar.errors import AccessDeniedError, UnavailableError
+from sidecar.errors import SidecarError, UnavailableError
 from sidecar.http.server import HttpServer
 from tests.support.agents.signalled_agent import Agent
 from tests.support.mongodb.given_streams import selected_collection
@@ -59,7 +59,7 @@ def test_snapshot_commands_pause_resume_and_stop(agent: Agent, url: str) -> None
 
 def test_rejected_snapshot_signal_raises_its_error(url: str) -> None:
     result = run("start", "--url", url, "shop.(a")
-    assert isinstance(result.exception, AccessDeniedError)
+    assert isinstance(result.exception, SidecarError)
     assert "is not a regular expression" in str(result.exception)
 
 

@@ -215,6 +215,13 @@ class MongoReplicaSet:
                 member.drop_connections()
             self._deployment.changed.notify_all()
 
+    def kill_cursors(self) -> None:
+        """Close every cursor, as an administrator can."""
+        with self._deployment.changed:
+            for member in self._deployment.topology.members:
+                member.cursors.clear()
+            self._deployment.changed.notify_all()
+
     def write_noop(self) -> Timestamp:
         """Move the cluster time by an entry without changes."""
         with self._deployment.changed:

@@ -32,13 +32,13 @@ def create_delta_table(
     session: SparkSession,
     path: str,
     columns: str,
-    partitioned_by: Sequence[str],
+    partitioned_by: Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
 ) -> None:
     """Create a table at a path, unless it exists. `columns` is a DDL list."""
     session.sql(
-        f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta "
-        f"PARTITIONED BY ({', '.join(partitioned_by)})"
+        f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta"
+        + (f" PARTITIONED BY ({', '.join(partitioned_by)})" if partitioned_by else "")
         + (f" TBLPROPERTIES ({listed(properties)})" if properties else "")
     )
 

@@ -44,6 +44,9 @@ _NO_TARGET = re.compile(
 _LOST_RECORDS = ("[KAFKA_DATA_LOSS.", "KafkaIllegalStateException: ")
 """An error in the driver contains Spark's error class, an error in a task only the Java class."""
 _REASON = re.compile(r"Reason:\s*(?P<reason>[^\n]*)")
+_STACK = "\n\tat "
+_CAUSE = re.compile(r"^Caused by: ([^\n]+)$", re.MULTILINE)
+_MOST_LETTERS = 2000
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
 
@@ -135,6 +138,15 @@ def mapped_error(error: BaseException) -> BaseException:
             "too long: refill its target with a new `checkpoint`. Start any other job again."
         )
     return error
+
+
+def reason_text(error: BaseException) -> str:
+    """Format the message of `mapped_error` for a log line: without Java's stack trace, which
+    precedes the root cause of an unknown error, and at most `_MOST_LETTERS` long."""
+    text = str(mapped_error(error))
+    if _STACK in text:
+        text = [text.split(_STACK, 1)[0], *_CAUSE.findall(text)][-1]
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"
 
 
 def is_removed_version(error: BaseException) -> bool:

@@ -113,7 +113,8 @@ class DeadLetters:
             F.lit(after.store_version).cast("bigint").alias("store_version"),
             F.lit(after.second).cast("bigint").alias("second"),
         )
-        create_delta_table(self._session, self._path, _COLUMNS, ("table",))
+        # A table's name may be longer than the name of a folder, so it is no partition.
+        create_delta_table(self._session, self._path, _COLUMNS)
         rejected.write.format("delta").mode("append").save(self._path)
         logger.warning(
             "rows are left out of the target: a value has no typed form; correct it in Cassandra",

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
-from spark_jobs.errors import JobError, mapped_error
+from spark_jobs.errors import JobError, mapped_error, reason_text
 from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
 from spark_jobs.follow.delta_tables import DeadLetters, ExpiryIndex
 from spark_jobs.follow.handler import ChangeHandler
@@ -133,7 +133,7 @@ class Follower:
             raise
         except Exception as error:
             if table.full_name not in self._failed:
-                name, reason = table.full_name, mapped_error(error)
+                name, reason = table.full_name, reason_text(error)
                 logger.error("table %s is not followed: %s", name, reason, extra=fields(table=name))
             logger.debug("stack trace of the error", exc_info=error)
             self._failed[table.full_name] = error
@@ -157,7 +157,7 @@ class Follower:
         except Exception as error:
             self._rejected[table.full_name] = error
             logger.debug("stack trace of the error", exc_info=error)
-            name, reason = table.full_name, mapped_error(error)
+            name, reason = table.full_name, reason_text(error)
             logger.error("table %s rejected: %s", name, reason, extra=fields(table=name))
             return False
         return True

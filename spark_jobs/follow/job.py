@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
 from spark_jobs import metrics_files
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, reason_text
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.stats import add_metrics, summary
@@ -96,6 +96,6 @@ def follow_store(
     if rejected := follower.rejected:
         if all(isinstance(error, ConfigError) for error in rejected.values()):
             raise ConfigError(*map(str, rejected.values()))
-        reasons = (f"{name}: {error}" for name, error in rejected.items())
+        reasons = (f"{name}: {reason_text(error)}" for name, error in rejected.items())
         raise JobError("Some tables could not be followed. " + " ".join(reasons))
     return sum(stats.batches for stats in follower.stats.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, SidecarError
-from spark_jobs.errors import InputError, JobError, SetupError, mapped_error
+from spark_jobs.errors import InputError, JobError, SetupError, mapped_error, reason_text
 from tests.support.servers.java import java_home
 
 RAISED = {
@@ -104,3 +104,12 @@ def test_session_without_jars_reports_missing_source(tmp_path: Path) -> None:
     assert done.returncode == SetupError.exit_code
     assert "spark_jobs.dedupe: Spark has no jar for the Kafka source" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_reason_of_an_unknown_java_error_is_its_root_cause() -> None:
+    trace = "".join(f"\n\tat org.apache.Class.method(Class.java:{line})" for line in range(99))
+    text = f"Task failed{trace}\nCaused by: java.io.IOException: too long{trace}"
+    assert reason_text(ValueError(text)) == "java.io.IOException: too long"
+    assert reason_text(ValueError(f"Task failed{trace}")) == "Task failed"
+    assert len(reason_text(ValueError("x" * 100_000))) < 3000
+    assert reason_text(JobError("Create the topic.")) == "Create the topic."

@@ -72,7 +72,8 @@ def test_due_keys_are_found_and_forgotten(spark: SparkSession, tmp_path: Path) -
 
 
 TABLE_ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
-DDL = f"CREATE TABLE shop.t (k int PRIMARY KEY, at timestamp) WITH ID = {TABLE_ID};"
+# The longest that Cassandra has.
+LONG_NAME = f"{'k' * 48}.{'t' * 222}"
 LAST_MS = ((1 << 63) - 1) // 1000
 
 
@@ -91,11 +92,15 @@ def event(key: int, millis: int, ts: int) -> Record:
     return Record(None, json.dumps({"cells": cells}).encode())
 
 
-def test_rejected_rows_do_not_block_other_rows(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "schema.cql").write_text(DDL)
+@pytest.mark.parametrize("name", ["shop.t", LONG_NAME], ids=len)
+def test_rejected_rows_do_not_block_other_rows(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    ddl = f"CREATE TABLE {name} (k int PRIMARY KEY, at timestamp) WITH ID = {TABLE_ID};"
+    (tmp_path / "schema.cql").write_text(ddl)
     schema = read_schema(tmp_path / "schema.cql")
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
-    table, target = schema.table("shop.t"), RecordingHandler(each=False)
+    table, target = schema.table(name), RecordingHandler(each=False)
     folder = tmp_path / "follower"
     follower = Follower(store, schema, [table], str(folder), target, clock=lambda: 5)
     draw = random.Random(1)
@@ -116,4 +121,4 @@ def test_rejected_rows_do_not_block_other_rows(spark: SparkSession, tmp_path: Pa
     assert {f"partition key 0x{key:08x}" for key in late} <= {
         row["rejected"].partition(",")[0] for row in dead
     }
-    assert follower.stats["shop.t"].rejected == len(dead)
+    assert follower.stats[name].rejected == len(dead)

@@ -120,7 +120,8 @@ class InFlightBatch(SentEvents):
         return TopicSlice(self._numbered, self._first, stop, without)
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
-        if (error is not None or is_unconfirmed(report)) and not self._fail(self, error, report):
+        # `is_unconfirmed` without its call, because this runs for each event.
+        if (error is not None or report.offset() is None) and not self._fail(self, error, report):
             return
         self._waiting -= 1
         if not self._waiting:

@@ -12,10 +12,12 @@ from sidecar.cli.invocation import Invocation
 from sidecar.cli.output import json_output, print_json, print_rows
 from sidecar.quantities import duration_text, size_text
 
-CPU_US = (7.3, 140)
-"""CPU time per event with `cells` in JSON, and the bytes of its mutation."""
+MEASURED_BYTES = 140
+"""Bytes of the mutations whose CPU time and rate were measured; larger ones take more time."""
+CPU_US = 7.3
+"""CPU time per event with `cells` in JSON."""
 MOST_EVENTS_PER_S = 184_300
-"""The rate of an agent on two cores that it shares with the broker, for these events."""
+"""The rate of an agent on two cores that it shares with the broker."""
 PEAK_BYTES = 146 << 20
 """Memory of the agent with the default window, without snapshots and uploads."""
 EVENT_BYTES = ((140, 1153), (1024, 3213))
@@ -34,12 +36,13 @@ class Sizing:
     events_per_s: float
     """Events of one node: each replica publishes its own."""
     agent_cores: float
-    """Busy cores."""
+    """Busy cores; more with mutations above 140 bytes."""
     agent_memory_bytes: int
     cdc_total_space_bytes: int
     """Least `cdc_total_space` for the outage."""
     catch_up_s: float | None
-    """Duration of the delivery of the backlog after the outage; null if it never ends."""
+    """Duration of the delivery of the backlog after the outage; null if it never ends. More with
+    mutations above 140 bytes."""
     cluster_events_per_s: float
     """Events of all nodes, including the replicas' copies."""
     topic_bytes_per_s: float
@@ -52,7 +55,6 @@ def compute_sizing(
     """Compute the resources for `writes` per second to the captured tables of a cluster."""
     cluster_rate = writes * replication_factor
     rate = cluster_rate / nodes
-    cpu_us, _ = CPU_US
     (small, small_event), (large, large_event) = EVENT_BYTES
     growth = (large_event - small_event) / (large - small)
     event_bytes = small_event + growth * (mutation_bytes - small)
@@ -60,7 +62,7 @@ def compute_sizing(
     spare = MOST_EVENTS_PER_S - rate
     return Sizing(
         events_per_s=rate,
-        agent_cores=rate * cpu_us / 1e6,
+        agent_cores=rate * CPU_US / 1e6,
         agent_memory_bytes=PEAK_BYTES,
         cdc_total_space_bytes=round(log_bytes_per_s * outage_s) + _SEGMENTS * SEGMENT_BYTES,
         catch_up_s=rate * outage_s / spare if spare > 0 else None,
@@ -133,12 +135,15 @@ def size(
     if invocation.is_json:
         print_json(found)
         return
-    catch_up = "never: add nodes" if found.catch_up_s is None else duration_text(found.catch_up_s)
+    least = "at least " if mutation_bytes > MEASURED_BYTES else ""
+    catch_up = "never: add nodes"
+    if found.catch_up_s is not None:
+        catch_up = least + duration_text(found.catch_up_s)
     print_rows(
         ("resource", "value"),
         [
             ("events of a node", f"{found.events_per_s:,.0f}/s"),
-            ("CPU of its agent", f"{found.agent_cores:.2f} cores"),
+            ("CPU of its agent", f"{least}{found.agent_cores:.2f} cores"),
             ("memory of its agent", size_text(found.agent_memory_bytes)),
             ("cdc_total_space", size_text(found.cdc_total_space_bytes)),
             ("catch-up after the outage", catch_up),

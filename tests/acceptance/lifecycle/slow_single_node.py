@@ -82,17 +82,21 @@ def copy_again(harness: NodeHarness) -> None:
     harness.wait_for(is_completed, "the snapshot")
 
 
-def test_nodetool_restore_requires_a_snapshot(harness: NodeHarness) -> None:
-    """`nodetool import` links sstables: the commit log contains none of their rows."""
-    node = harness.node
+def truncated_after_backup(harness: NodeHarness) -> Path:
+    """Run the agent over a table that is then truncated; return a copy of its snapshot."""
     harness.start_agent()
     write(harness, 0)
     harness.wait_for_events(ROWS)
-    nodetool(node, "snapshot", "-t", "backup", "shop")
-    node.execute("TRUNCATE shop.t")
-    saved = snapshot_of(node, "shop.t")
-    restored = harness.directory / "shop" / "t"
-    shutil.copytree(saved, restored)
+    nodetool(harness.node, "snapshot", "-t", "backup", "shop")
+    harness.node.execute("TRUNCATE shop.t")
+    copy = harness.directory / "shop" / "t"
+    shutil.copytree(snapshot_of(harness.node, "shop.t"), copy)
+    return copy
+
+
+def test_nodetool_restore_requires_a_snapshot(harness: NodeHarness) -> None:
+    """`nodetool import` links sstables: the commit log contains none of their rows."""
+    node, restored = harness.node, truncated_after_backup(harness)
     nodetool(node, "import", "shop", "t", str(restored))
     assert len(node.execute("SELECT id FROM shop.t")) == ROWS
 
@@ -111,15 +115,7 @@ def test_sstableloader_rows_are_captured_if_streams_are_logged(
 ) -> None:
     """`sstableloader` streams rows, which the log contains if `cdc_on_repair_enabled` is true (the
     default)."""
-    node = harness.node
-    harness.start_agent()
-    write(harness, 0)
-    harness.wait_for_events(ROWS)
-    nodetool(node, "snapshot", "-t", "backup", "shop")
-    node.execute("TRUNCATE shop.t")
-    saved = snapshot_of(node, "shop.t")
-    loaded = harness.directory / "shop" / "t"
-    shutil.copytree(saved, loaded)
+    node, loaded = harness.node, truncated_after_backup(harness)
     if not is_logged:
         node.stop()
         node.start(replace(SETTINGS, yaml={"cdc_on_repair_enabled": False}))

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame
 
 from commitlog import EventFormat
+from sidecar.errors import SidecarError
 from spark_jobs.errors import mapped_error
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
@@ -289,7 +290,8 @@ class CassandraPath(Path):
         try:
             problems = list(wrong_values(selected, read().drop(_ROW_ID)))
         except Exception as error:
-            self.round.said.add(str(mapped_error(error)))
+            if isinstance(mapped := mapped_error(error), SidecarError):
+                self.round.said.add(str(mapped))
             problems = [f"cannot be read: {error}"] if selected.rows else []
         for problem in problems:
             yield Difference(target, names, problem.removeprefix(f"{selected.name}: "))

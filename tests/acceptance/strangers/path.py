@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path as Folder
 
-from sidecar.errors import SidecarError
-from spark_jobs.errors import mapped_error
 from tests.acceptance.strangers.said import Said
 from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES, Servers
 from tests.support.servers.agent_process import AgentProcess
@@ -48,24 +46,18 @@ class Round:
     servers: Servers
     steps: list[str] = field(default_factory=list)
     said: Said = field(default_factory=Said)
-    failures: list[Difference] = field(default_factory=list)
-    """Errors of jobs that are no messages of the product."""
     compared: int = 0
     _begun_s: float = field(default_factory=time.monotonic)
 
     def job(self, name: str, run: Callable[[], object]) -> str:
         """Run it; what its command line would print counts."""
         logger = logging.getLogger("spark_jobs")
+        logger.setLevel(logging.DEBUG)  # at which a follower logs the error of a table itself
         logger.addHandler(self.said)
         try:
             return f"{name}: {run()}"
         except Exception as error:
-            mapped = mapped_error(error)
-            if isinstance(mapped, SidecarError):
-                self.said.add(f"{name}: {mapped}")
-            else:
-                self.failures.append(Difference(name, (type(error).__name__,), str(error)))
-            return f"{name}: {str(mapped)[:_TEXT_LETTERS]}"
+            return f"{name}: {str(self.said.add_error(error))[:_TEXT_LETTERS]}"
         finally:
             logger.removeHandler(self.said)
 
@@ -160,7 +152,7 @@ class Path(ExitStack):
         self.round.step(self.run_jobs())
         log = self.agent.configuration.with_name("agent.log")
         self.round.said.read_log(log.read_text(errors="replace").split("\n"))
-        found = [*self.round.failures, *self.compare()]
+        found = self.compare()
         if not self.agent.is_running:
             text = f"ended with {self.agent.exit_status}"
             found.append(Difference("the agent", ("the process",), text))
@@ -224,8 +216,8 @@ class Path(ExitStack):
 
 
 def verdict(differences: Iterable[Difference], said: Said) -> tuple[list[str], list[str]]:
-    """A line for each target and object whose differences no sentence explains; and the sentences
-    that explain others, each once."""
+    """A line for each unknown error, and for each target and object whose differences no sentence
+    explains; and the sentences that explain others, each once."""
     found: dict[tuple[str, str], list[str]] = {}
     explained: dict[str, None] = {}
     for each in differences:
@@ -238,6 +230,8 @@ def verdict(differences: Iterable[Difference], said: Said) -> tuple[list[str], l
         + "; ".join(texts[:_SHOWN])
         for (target, name), texts in found.items()
     ]
+    texts = dict.fromkeys(text[:_TEXT_LETTERS] for text in said.unknown)
+    findings += [f"an error without a message of the product: {each!a}" for each in texts]
     return findings, list(explained)
 
 

@@ -1,6 +1,6 @@
 """What the product said: conditions, warnings, dead letters, messages of jobs.
 
-A condition that ended explains nothing at the end of a round, so its log lines are left out.
+Neither a condition that ended nor an error that the product does not know explains anything.
 """
 
 import json
@@ -11,19 +11,24 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sidecar.errors import SidecarError
 from sidecar.logs import one_line
+from spark_jobs.errors import mapped_error
 from tests.support.servers.agent_process import AgentProcess
 
 _INTERVAL_S = 0.5
 _LOUD = re.compile(r"^\S+ (?:WARNING|ERROR|CRITICAL) (?!.*Kafka client message)")
+_UNKNOWN = re.compile(r"unexpected(?:ly|\b)|cannot be evaluated|failed to run")
+"""What the agents say of an error for which they have no message."""
 
 
 class Said(logging.Handler):
     """`with said.following(agent):` asks `/health` in a thread; `sentences` are all that count."""
 
     def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.DEBUG)
         self.conditions: list[str] = []  # those that hold now
+        self.unknown: list[str] = []
         self._seen: set[str] = set()
         self._lines: list[str] = []
         self._others: list[str] = []
@@ -33,7 +38,19 @@ class Said(logging.Handler):
         self._others.append(text)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.add(f"{record.getMessage()} {getattr(record, 'sidecar_fields', '')}")
+        if record.levelno >= logging.WARNING:
+            self.add(f"{record.getMessage()} {getattr(record, 'sidecar_fields', '')}")
+        if record.exc_info and record.exc_info[1] is not None:
+            self.add_error(record.exc_info[1])
+
+    def add_error(self, error: BaseException) -> BaseException:
+        """An error of a job, as the product maps it; it counts if the product knows it."""
+        mapped = mapped_error(error)
+        if isinstance(mapped, SidecarError):
+            self.add(str(mapped))
+        else:
+            self.unknown.append(f"{type(error).__name__}: {error}")
+        return mapped
 
     @contextmanager
     def following(self, agent: AgentProcess) -> Iterator[None]:
@@ -65,6 +82,7 @@ class Said(logging.Handler):
     def read_log(self, lines: Iterable[str]) -> None:
         """The whole log of an agent, at the end."""
         self._lines = list(filter(_LOUD.match, lines))
+        self.unknown += filter(_UNKNOWN.search, self._lines)
 
     @property
     def sentences(self) -> list[str]:

@@ -96,6 +96,9 @@ impl Content<'_, '_> {
 }
 
 /// Returns whether a row of a dense table is deleted: its only cell is a tombstone.
+// Few tables are dense.
+#[cold]
+#[inline(never)]
 fn has_deleted_value(row: &Row<'_>) -> bool {
     let mut cells = row.cells.iter();
     let is_tombstone = |cell: &Cell<'_>| matches!(cell.state, CellState::Tombstone(_));

@@ -229,14 +229,16 @@ fn write_base64<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
     text.room
 }
 
-/// Copies between slices of equal length; short slices need no call.
+/// Copies between slices of equal length. Slices of 4 to 64 bytes need no call.
 #[inline]
 fn copy(source: &[u8], target: &mut [u8]) {
-    if source.len() <= 16
-        && copy_ends::<8>(source, target)
-            .or_else(|| copy_ends::<4>(source, target))
-            .is_some()
-    {
+    let is_copied = match source.len() {
+        4..=16 => copy_ends::<8>(source, target).or_else(|| copy_ends::<4>(source, target)),
+        17..=32 => copy_ends::<16>(source, target),
+        33..=64 => copy_ends::<32>(source, target),
+        _ => None,
+    };
+    if is_copied.is_some() {
         return;
     }
     target.copy_from_slice(source);

@@ -353,7 +353,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         };
         self.batch.make_room(room);
         let (key, value) = loop {
-            if let Some(lengths) = self.write(content, timestamp_us)? {
+            if let Some(lengths) = self.write(content, op, timestamp_us)? {
                 break lengths;
             }
             let room = self.larger_room()?;
@@ -424,12 +424,14 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
     fn write(
         &mut self,
         content: &Content<'_, 'p>,
+        op: Op,
         timestamp_us: i64,
     ) -> Result<Option<(usize, usize)>> {
         let walk = Walk {
             context: self.context,
             partition: self.partition,
             content,
+            op,
             timestamp_us,
             position: self.mutation.position,
             counters: self.counters,

@@ -12,6 +12,7 @@ use crate::counters::CounterDelta;
 use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
 use crate::event_writer::Out;
+use crate::operation::Op;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::range_bound::bound_values;
@@ -24,6 +25,7 @@ pub(crate) struct Walk<'w, 'p> {
     pub context: &'w EventContext,
     pub partition: &'w Partition<'p>,
     pub content: &'w Content<'w, 'p>,
+    pub op: Op,
     pub timestamp_us: i64,
     /// Logical end of the mutation.
     pub position: u64,
@@ -60,7 +62,7 @@ impl Walk<'_, '_> {
     pub fn value<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let is_snapshot = self.context.snapshot_us.is_some();
         let source = SourceFields {
-            op: self.context.op(self.content, &visitor.plan().table),
+            op: self.op,
             timestamp_us: self.timestamp_us,
             is_snapshot,
             position: if is_snapshot {

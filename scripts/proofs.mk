@@ -2,7 +2,7 @@
 
 .PHONY: test-spark test-submit test-spark-releases test-cluster test-cassandra test-kafka registry \
 	coverage test-page lifecycle accord mongo-faults soak-parser mongo-soak attacks faults-page mongo-real \
-	mongo-real-check mongo-servers mongo-conformance peer fixtures build packages-check pythons-check \
+	mongo-real-check mongo-servers mongo-conformance peer fixtures build release-check packages-check pythons-check \
 	arm-check images images-check image-files deny kubernetes-check chart ansible-check monitoring \
 	monitoring-check site
 
@@ -82,6 +82,9 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 ##@ Releases
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
+
+release-check: setup ## Do the steps of RELEASING.md that publish nothing, with two builds compared; prints what is left (needs Go)
+	@PY=$(PY) scripts/release-check $(ARGS)
 
 packages-check: dist ## Install, run, upgrade and remove the packages in a bare Debian with systemd; needs root
 	@$(PY) -m tests.integration.packages

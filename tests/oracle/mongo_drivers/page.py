@@ -1,8 +1,6 @@
 """One suite of a driver with its own replica set, and the page of a run of all suites."""
 
-import re
 import subprocess
-import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +62,7 @@ def run_suite(driver: Driver, suite: Suite, version: str, log: Path) -> SuiteRun
     return SuiteRun(suite, series, results, tuple(problems))
 
 
-_WIDTH = 118
+_UNEXPECTED = "unexpected"
 _HEAD = """\
 # MongoDB conformance
 
@@ -78,10 +76,11 @@ driver specifications wrote these cases; none is in this repository.
 * The npm package of the Node driver has no tests.
 
 The server is a replica set of one or three members on loopback and behaves as each release in
-turn. An unexpected failure fails the command. So does a case that passes although `pymongo.toml`
-or `go.toml` in `tests/oracle/mongo_drivers` expects it to fail. A case that these files list under
-`timed` depends on a clock. If it fails beside other suites, its suite runs again alone after them,
-and that outcome counts.
+turn. `pymongo.toml` and `go.toml` in `tests/oracle/mongo_drivers` name the cases that fail or are
+not run, with the reasons. An unexpected failure fails the command. So does a case that passes
+although these files expect it to fail. A case under `timed` depends on a clock. If it fails beside
+other suites, its suite runs again alone after them, and that outcome counts. The drivers' tests
+themselves skip the cases under "not supported".
 """
 
 
@@ -93,7 +92,6 @@ def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]], day: date, unexpe
         pieces += ["\n### Expected failures\n\n", *_failures(runs, driver.expectations)]
         pieces += ["\n### Not run\n\n", *_excluded(driver.expectations)]
         pieces += ["\n### Run again alone\n\n", *_repeated(runs)]
-        pieces += ["\n### Not supported\n\n", *_skipped(runs)]
     return "".join(pieces).rstrip() + "\n"
 
 
@@ -119,18 +117,14 @@ def _failures(runs: Sequence[SuiteRun], expectations: Expectations) -> Iterator[
         for case, result in run.results.items():
             if result.outcome is Outcome.FAILED:
                 rule = expectations.failure(case, run.series)
-                reason = "unexpected" if rule is None else rule.reason
+                reason = _UNEXPECTED if rule is None else rule.reason
                 found[reason][case].append(run.series)
-    if not found:
-        yield "None.\n"
-    yield from _lists(found, {run.series for run in runs})
+    yield from _table_of_reasons(found)
 
 
 def _excluded(expectations: Expectations) -> Iterator[str]:
-    if not expectations.excluded:
-        yield "None.\n"
-    found = {rule.reason: {case: [""] for case in rule.cases} for rule in expectations.excluded}
-    yield from _lists(found, {""})
+    rules = expectations.excluded
+    yield from _table_of_reasons({rule.reason: dict.fromkeys(rule.cases, ()) for rule in rules})
 
 
 def _repeated(runs: Sequence[SuiteRun]) -> Iterator[str]:
@@ -140,42 +134,14 @@ def _repeated(runs: Sequence[SuiteRun]) -> Iterator[str]:
         yield "None.\n"
 
 
-def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:
-    """For each reason a table of its cases."""
-    for reason in sorted(found):
-        yield f"{_wrapped(reason)}\n\n| case | releases |\n| --- | --- |\n"
-        for case in sorted(found[reason]):
-            series = set(found[reason][case])
-            where = "all" if series == all_series else ", ".join(sorted(series))
-            yield f"| `{case}` | {where} |\n"
-        yield "\n"
-
-
-def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
-    yield "The driver's tests skip these cases themselves, for these reasons.\n\n"
-    found: Counter[tuple[str, str]] = Counter()
-    for run in runs:
-        for result in run.results.values():
-            if result.outcome is Outcome.SKIPPED:
-                found[_shortened(result.reason), run.series] += 1
-    all_series = list(dict.fromkeys(run.series for run in runs))
-    yield f"| reason | {' | '.join(all_series)} |\n| --- |{' ---: |' * len(all_series)}\n"
-    for reason in sorted({reason for reason, _ in found}):
-        yield _row_of_skips(reason, [found[reason, series] for series in all_series])
-
-
-def _shortened(reason: str) -> str:
-    """Reason without the parts that differ between its cases."""
-    reason = reason.removeprefix("skipping due to environmental constraints: ")
-    reason = re.sub(r"^no matching RunOnBlock; comparison errors: \[(.*)\]$", r"\1", reason)
-    reason = re.sub(r"^\w+ (runOnRequirements not satisfied)$", r"\1", reason)
-    return re.sub(r'server version "[\d.]+"', "server version", reason)
-
-
-def _row_of_skips(reason: str, counts: Sequence[int]) -> str:
-    text = reason.replace("`", "'").replace("|", "\\|")
-    return f"| `{text}` | {' | '.join(f'{count:,}' for count in counts)} |\n"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+def _table_of_reasons(found: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
+    """The number of cases for each reason, and the names of those without one."""
+    if not found:
+        yield "None.\n"
+        return
+    yield "| reason | cases |\n| --- | ---: |\n"
+    yield from (f"| {reason} | {len(cases)} |\n" for reason, cases in sorted(found.items()))
+    unexpected = sorted(found.get(_UNEXPECTED, {}).items())
+    if unexpected:
+        yield "\n| unexpected case | releases |\n| --- | --- |\n"
+    yield from (f"| `{case}` | {', '.join(series)} |\n" for case, series in unexpected)

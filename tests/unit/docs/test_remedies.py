@@ -32,6 +32,8 @@ _GENERATED = {"document.py"}
 REMEDIES = "acceptance/agent/test_remedies.py"
 KAFKA_REMEDIES = "integration/kafka/test_remedies.py"
 MONGO_REMEDIES = "integration/mongo_agent/test_remedies.py"
+SNAPSHOTS = "integration/snapshot/test_live.py"
+MONGO_COMMANDS = "acceptance/mongo_agent/test_commands.py"
 REPLACED = "integration/mongo_agent/test_replaced_collections.py"
 EXECUTED = {
     "agent quarantine discard NAME": f"{REMEDIES}::test_quarantine_discard_resolves_a_lost_segment",
@@ -42,6 +44,11 @@ EXECUTED = {
     "agent offsets accept-prefix": f"{REMEDIES}::test_changed_prefix_remedies_resolve_fault",
     "agent offsets reset --snapshots": f"{REMEDIES}::test_changed_prefix_remedies_resolve_fault",
     "agent check": f"{REMEDIES}::test_directory_remedy_resolves_its_fault",
+    "agent snapshot start KEYSPACE.TABLE": f"{SNAPSHOTS}::test_requested_snapshots",
+    "agent snapshot start {}": f"{SNAPSHOTS}::test_requested_snapshots",
+    "agent snapshot stop {}": f"{SNAPSHOTS}::test_snapshot_survives_a_node_kill",
+    "mongo-agent check": f"{MONGO_COMMANDS}::test_healthy_agent_passes_all_checks",
+    "mongo-agent plan": f"{MONGO_COMMANDS}::test_plan_lists_collections_with_reasons",
     "agent truncations acknowledge {}": "acceptance/agent/test_truncations.py",
     "mongo-agent snapshot start '.*'": f"{MONGO_REMEDIES}::test_lost_changes",
     "mongo-agent snapshot start {} --filter {} QUERY": f"{MONGO_REMEDIES}::test_rejected_filter",
@@ -70,11 +77,6 @@ EXECUTED = {
 PARSED_ONLY = {
     "agent quarantine retry": "names a command, in the text of a property",
     "agent snapshot start": "names a command, in the text of a property",
-    "agent snapshot start KEYSPACE.TABLE": "needs a node",
-    "agent snapshot start {}": "needs a node",
-    "agent snapshot stop {}": "needs a node",
-    "mongo-agent check": "needs a server",
-    "mongo-agent plan": "needs a server",
     "setfacl -m u:{}:r {}/CommitLog-*; setfacl -d -m u:{}:r {}": "needs ACLs",
     "setfacl -m u:{}:{} {}": "needs ACLs",
     "python -m spark_jobs.jars": "fetches from the network",

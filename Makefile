@@ -25,6 +25,9 @@ LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version
 	    --no-emit-index-url --custom-compile-command "make lock"
 # The builder of images: docker, podman …
 DOCKER ?= docker
+# The Python of the images, for which their wheels are fetched
+IMAGE_PYTHON ?= 3.13
+MACHINE := $(shell uname -m)
 # The wheel of the images, such as one of `make dist`; without it they get one of this machine.
 WHEEL ?=
 # Arguments for pytest: make test-fast ARGS="-k offsets"

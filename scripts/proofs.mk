@@ -105,12 +105,18 @@ images: image-files ## Build the images (DOCKER=podman for another builder)
 images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
 	@$(PY) -m tests.integration.images
 
+# The wheels are those for the Python of the image, which may be another than that of this machine.
 image-files: setup
 	rm -rf dist/images && mkdir -p dist/images
 	$(if $(WHEEL),cp $(WHEEL) dist/images/,$(PY) -m maturin build --release --locked --quiet --out dist/images)
 	for lock in runtime gcs s3 mongo; do \
-	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
-	        -d dist/images/wheels || exit 1; done
+	    $(VENV)/bin/uv pip compile --quiet --no-deps --no-header --no-annotate --no-emit-index-url --generate-hashes \
+	        --python-version $(IMAGE_PYTHON) --python-platform $(MACHINE)-manylinux_2_28 \
+	        requirements/$$lock.lock -o dist/images/$$lock.txt && \
+	    $(PY) -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
+	        --python-version $(IMAGE_PYTHON) --platform manylinux_2_28_$(MACHINE) --platform manylinux_2_17_$(MACHINE) \
+	        --platform manylinux2014_$(MACHINE) -r dist/images/$$lock.txt -d dist/images/wheels && \
+	    rm dist/images/$$lock.txt || exit 1; done
 
 deny: ## Check licences, sources and duplicates of the Rust crates; needs cargo-deny
 	@cargo deny --locked check bans licenses sources

@@ -25,7 +25,7 @@ from tests.support.agents.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 
 WORK = Path(".cache") / "images"
-BASE = "localhost/cdc-python"
+BASE = "localhost/cdc-python-trixie"
 IMAGES = {"cassandra": "cdc-sidecar-cassandra", "mongo": "cdc-sidecar-mongo"}
 _PROGRAMS = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
 _MIB = 1 << 20
@@ -92,7 +92,7 @@ def make_base() -> None:
     without = [f"--dpkgopt=path-exclude=/usr/share/{each}/*" for each in ("doc", "man", "locale")]
     archive = WORK / "base.tar"
     command = ["mmdebstrap", "--mode=root", "--variant=minbase", include, *without]
-    command += ["--customize-hook=rm -rf $1/var/lib/apt/lists $1/var/cache/apt", "bookworm"]
+    command += ["--customize-hook=rm -rf $1/var/lib/apt/lists $1/var/cache/apt", "trixie"]
     subprocess.run([*command, str(archive)], check=True)
     file = WORK / "Dockerfile.base"
     file.write_text("FROM scratch\nADD base.tar /\n")

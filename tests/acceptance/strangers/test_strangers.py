@@ -39,9 +39,10 @@ def test_random_texts_are_valid_and_bounded() -> None:
 
 def test_random_documents_survive_a_bson_round_trip() -> None:
     for chance in map(Chance, SEEDS):
-        fields = {"_id": bson_values.identity(chance), **bson_values.fields(chance)}
-        raw = encode(fields, codec_options=CODEC)
-        assert encode(decode(raw, CODEC), codec_options=CODEC) == raw
+        document = {"_id": bson_values.identity(chance), **bson_values.fields(chance)}
+        raw = encode(document, codec_options=CODEC)
+        document = decode(raw, CODEC)
+        assert encode(document, codec_options=CODEC) == raw
 
 
 def test_random_statements_match_their_table() -> None:

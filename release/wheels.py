@@ -57,6 +57,8 @@ def complete_wheel(wheel: Path, licences: str, repository: str) -> None:
         (tree,) = Path(folder).iterdir()
         (information,) = tree.glob("*.dist-info")
         (information / "licenses" / "third-party.txt").write_text(licences)
+        # maturin's bill names folders and the time of the build; `make dist` writes its own.
+        shutil.rmtree(information / "sboms", ignore_errors=True)
         metadata = information / "METADATA"
         metadata.write_text(absolute_links(metadata.read_text(), repository))
         # Equal builds give equal wheels.

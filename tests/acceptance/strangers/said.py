@@ -17,7 +17,7 @@ from spark_jobs.errors import mapped_error
 from tests.support.servers.agent_process import AgentProcess
 
 _INTERVAL_S = 0.5
-_LOUD = re.compile(r"^\S+ (?:WARNING|ERROR|CRITICAL) (?!.*Kafka client message)")
+_LOUD = re.compile(r"^\S+ (?:WARNING|ERROR|CRITICAL) ")
 _UNKNOWN = re.compile(r"unexpected(?:ly|\b)|cannot be evaluated|failed to run")
 """What the agents say of an error for which they have no message."""
 

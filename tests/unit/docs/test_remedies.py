@@ -72,7 +72,8 @@ EXECUTED = {
         f"{KAFKA_REMEDIES}::test_missing_topic_remedies_work"
     ),
 }
-"""The test that runs a command and checks that the fault ends; `{}` stands for inserted text."""
+"""The test that runs a command; that of a remedy checks that the fault ends. `{}` stands for
+inserted text."""
 
 PARSED_ONLY = {
     "agent quarantine retry": "names a command, in the text of a property",

@@ -52,7 +52,7 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
         found = fault if there else warning
         yield found(
             "collections",
-            f"The agent captures none of the {there} existing collections.",
+            f"The agent captures none of the existing collections ({there}).",
             "Correct the include and exclude lists; `mongo-agent plan` shows the entry that "
             "excludes a collection."
             if there

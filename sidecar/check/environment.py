@@ -138,8 +138,8 @@ def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
     if not max_bytes:
         yield warning(
             "quarantine",
-            "quarantine.max.bytes=0 disables the quarantine, so the first undeliverable segment "
-            "or event stops delivery.",
+            "quarantine.max.bytes=0 disables the quarantine: undeliverable segments stay in "
+            "cdc_raw, and the first undeliverable event stops delivery.",
             "Set quarantine.max.bytes to the size of several segments, such as 1Gi.",
             code="quarantine_disabled",
         )
@@ -147,7 +147,8 @@ def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
         yield warning(
             "quarantine",
             f"{directory} uses {size_text(used_bytes)} of {size_text(max_bytes)}. Once it is full, "
-            "the next undeliverable segment or event stops delivery.",
+            "undeliverable segments stay in cdc_raw, and the next undeliverable event stops "
+            "delivery.",
             "Discard resolved entries, or raise quarantine.max.bytes.",
             code="quarantine_nearly_full",
         )

@@ -57,8 +57,8 @@ def check_collisions(
         shown = [f"{use} and {source_of.get(other, other)}" for use, other in found]
         yield fault(
             "topics",
-            f"Kafka will reject {len(found)} topics. It accepts only one of several names that "
-            f"differ only in `.` and `_`: {first_names(shown, _SHOWN)}.",
+            f"Kafka will reject {len(found)} topics. Names that differ only in `.` and `_` "
+            f"collide: {first_names(shown, _SHOWN)}.",
             remedy,
             code="topics_collide",
         )

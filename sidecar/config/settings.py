@@ -146,8 +146,8 @@ class SidecarProperties(Properties):
         is_per_node=True,
         default=(),
         doc="Host names that the agent accepts in HTTP requests, besides IP addresses and this "
-        "machine's names. `.example.com` matches every name below it, `*` any name. This protects "
-        "the agent from web pages that use DNS rebinding (docs/explanation/security.md).",
+        "machine's names. `.example.com` matches every name below it, `*` any name. The list "
+        "protects against DNS rebinding (docs/explanation/security.md); `*` switches this off.",
     )
     http_port: int = prop(
         "http.port",

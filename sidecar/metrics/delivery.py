@@ -68,10 +68,12 @@ class DeliveryMetrics:
             "cdc_window_bytes", "Size in bytes of the keys and values in the window."
         )
         self.window_limit_bytes = gauge(
-            "cdc_window_limit_bytes", "Size of the window in bytes at which reading pauses."
+            "cdc_window_limit_bytes",
+            "Bytes in the window at which reading pauses.",
         )
         self.window_limit_events = gauge(
-            "cdc_window_limit_events", "Events in the window at which reading pauses."
+            "cdc_window_limit_events",
+            "Number of events in the window at which reading pauses.",
         )
         self.sink_up = gauge("cdc_sink_up", "1 while the sink accepts events, else 0.")
         self.sink_restarts = counter(

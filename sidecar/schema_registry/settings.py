@@ -250,7 +250,10 @@ def _tls(reader: SettingsReader) -> TlsSettings:
     host_check = f"{_SSL}endpoint.identification.algorithm"
     algorithm = reader.settings.get(host_check, "https").lower()
     if algorithm not in ("", "https"):
-        reader.reject(host_check, f"must be `https`, or empty for no check, not `{algorithm}`")
+        reader.reject(
+            host_check,
+            f"must be `https`, or empty to skip the check of host names, not `{algorithm}`",
+        )
     return TlsSettings(
         prefix=f"{reader.prefix}{_SSL}",
         trust=_store(reader, "truststore"),

@@ -77,7 +77,7 @@ class KnownSchemas:
         return following, current if before == known.since else None
 
     def followed(self, table: SourceTable) -> None:
-        """Record that the target has, or is about to get, the rows of the current schema."""
+        """Record that the target has, or will soon have, the rows that the current schema shows."""
         self._write(table, KnownSchema(stored_table(self._schema, table)))
 
     def _read(self, table: SourceTable) -> KnownSchema | None:

@@ -173,7 +173,7 @@ class SourceOptions(Properties):
             raise ValueError(_OFFSETS)
         for topic, partitions in offsets.items():
             if not isinstance(partitions, dict) or not partitions:
-                raise ValueError(f"{_OFFSETS}; `{topic}` has no partitions")
+                raise ValueError(f"{_OFFSETS}; `{topic}` lists no partitions")
             for number, offset in partitions.items():
                 is_offset = isinstance(offset, int) and not isinstance(offset, bool)
                 if not (number.isdecimal() and is_offset and offset >= _LEAST_OFFSET):

@@ -295,7 +295,7 @@ class KafkaSink:
             return self._on_rejected_batch(sent, error, report)
         self.batch_size.observe(error)
         return self.client.fail(
-            SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
+            SinkRestartError(f"Kafka did not confirm events for {topic}: {reason(error)}.")
         )
 
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:

@@ -152,7 +152,7 @@ class TransactionFailures:
             self._reject(sent.failed_number(report), f"Kafka rejects it: {reason(error)}")
         elif error.code() not in BATCH_REJECTED:
             self._batch_size.observe(error)
-            self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")
+            self._restart_for(f"Kafka did not confirm events for {topic}: {reason(error)}")
         elif self._batch_size.was_alone(report):
             self._reject(sent.failed_number(report), self._batch_size.reason_alone(report, error))
         elif self._restart is None:

@@ -111,7 +111,7 @@ def rejected(pipeline: Pipeline) -> dict[str, str]:
     return pipeline.snapshotter.view().rejected
 
 
-def test_every_read_failure_has_a_table_row() -> None:
+def test_cases_cover_each_read_failure_of_a_collection() -> None:
     assert {row.failure for row in ROWS.values()} | WITHOUT_COLLECTION == set(ReadFailure)
     assert classify_read_failure(NO_RIGHT, None) is ReadFailure.DENIED
 

@@ -106,9 +106,9 @@ def test_collection_counts_are_reported(tmp_path: Path) -> None:
     said = texts(check_collections(config, [capped, system, other]), Level.OK)
     assert "The agent captures 1 of 2 collections and snapshots 1: shop.log." in said
     assert "Capped collections cannot be read at a cluster time: shop.log" in said
-    assert "captures none of the 1 existing collections" in texts(
+    assert "captures none of the existing collections (1)" in texts(
         check_collections(config, [other]), Level.FAULT
     )
-    assert "captures none of the 0 existing collections" in texts(
+    assert "captures none of the existing collections (0)" in texts(
         check_collections(config, []), Level.WARNING
     )

@@ -177,7 +177,7 @@ def test_subject_follows_the_naming_strategy() -> None:
         ({"schema.registry.ssl.truststore.type": "BKS"}, "must be one of JKS, PKCS12, PEM"),
         (
             {"schema.registry.ssl.endpoint.identification.algorithm": "LDAPS"},
-            "must be `https`, or empty for no check, not `ldaps`",
+            "must be `https`, or empty to skip the check of host names, not `ldaps`",
         ),
         ({"schema.registry.ssl.truststore.location": "/x/ca.pem"}, "which does not exist"),
         ({"avro.remove.java.properties": "true"}, "is not a known setting of the Avro converter"),

@@ -88,7 +88,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
     (DedupeJobOptions, {"topics": "", "topics.pattern": "("}, ("regular expression", "`(`")),
     (DedupeJobOptions, {"starting.offsets": "middle"}, ("`earliest`, `latest`", "`middle`")),
     (DedupeJobOptions, {"starting.offsets": "{}"}, ("`earliest`, `latest`",)),
-    (DedupeJobOptions, {"starting.offsets": '{"a":5}'}, ("`a` has no partitions",)),
+    (DedupeJobOptions, {"starting.offsets": '{"a":5}'}, ("`a` lists no partitions",)),
     (DedupeJobOptions, {"starting.offsets": '{"a":{"x":1}}'}, ("the partition `x`",)),
     (DedupeJobOptions, {"starting.offsets": '{"a":{"0":-5}}'}, ("at `-5`", "-2: earliest")),
     (DedupeJobOptions, {"starting.offsets": '{"a":{"0":"1"}}'}, ("whole numbers",)),

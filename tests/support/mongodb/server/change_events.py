@@ -8,6 +8,7 @@ from bson import Binary
 from tests.support.mongodb.server.errors import CommandError
 from tests.support.mongodb.server.oplog import Change, Entry, Namespace
 from tests.support.mongodb.server.releases import DEFAULT, Release
+from tests.support.mongodb.server.store import kind_of
 from tests.support.mongodb.server.tokens import event_token
 from tests.support.mongodb.server.wire import Document
 
@@ -139,6 +140,8 @@ def _event(
         event |= change.description or {}
     elif options.is_expanded and not change.is_of_document and change.description is not None:
         event["operationDescription"] = dict(change.description)
+    if options.is_expanded and change.operation == "create" and options.release.tells_kinds:
+        event["nsType"] = kind_of(change.description or {})
     if options.is_expanded and change.state_before is not None:
         event["stateBeforeChange"] = dict(change.state_before)
     return event

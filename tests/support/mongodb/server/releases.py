@@ -118,6 +118,11 @@ class Release:
         return self.numbers == (8, 2, 0)
 
     @property
+    def tells_kinds(self) -> bool:
+        """`nsType` in `create` events (`change-streams-nsType` of the drivers' specifications)."""
+        return self.numbers >= (8, 1)
+
+    @property
     def has_commit_timestamps(self) -> bool:
         """`commitTimestamp` in expanded events of transactions over several shards."""
         return self.numbers >= (8, 2)

@@ -113,9 +113,16 @@ class Collection:
         return bool(images and images.get("enabled"))
 
 
+def kind_of(options: Mapping[str, Any]) -> str:
+    """The type that `listCollections` and `nsType` show."""
+    if "timeseries" in options:
+        return "timeseries"
+    return "view" if "viewOn" in options else "collection"
+
+
 def is_view(options: Mapping[str, Any]) -> bool:
     """Time series are views of their buckets."""
-    return "viewOn" in options or "timeseries" in options
+    return kind_of(options) != "collection"
 
 
 def new_collection(change: Change) -> Collection:

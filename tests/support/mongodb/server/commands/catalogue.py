@@ -13,7 +13,7 @@ from tests.support.mongodb.server.context import Context
 from tests.support.mongodb.server.errors import CommandError
 from tests.support.mongodb.server.matching import is_match
 from tests.support.mongodb.server.oplog import Change, Namespace
-from tests.support.mongodb.server.store import Collection
+from tests.support.mongodb.server.store import Collection, kind_of
 from tests.support.mongodb.server.wire import Document
 
 _OF_EVERY_COMMAND = {
@@ -208,8 +208,7 @@ def _list_collections(context: Context) -> Document:
         if database == context.database:
             collection = _existing(context, (database, name))
             uuid = Binary(collection.uuid.bytes, UUID_SUBTYPE)
-            kind = "view" if "viewOn" in collection.options else "collection"
-            kind = "timeseries" if "timeseries" in collection.options else kind
+            kind = kind_of(collection.options)
             entry: Document = {
                 "name": name,
                 "type": kind,

@@ -67,6 +67,12 @@ def test_simulated_release_supports_features_of_version(version: str) -> None:
             (partial(client.watch, show_expanded_events=True), 40415),
         ):
             assert code_of(action) == (code if version < "6" else None)
+        if version >= "6":
+            with client.watch(show_expanded_events=True) as stream:
+                shop.create_collection("seen")
+                shop.create_collection("view", viewOn="seen")
+                kinds = [stream.next().get("nsType") for _ in range(2)]
+            assert kinds == (["collection", "view"] if version >= "8.2" else [None, None])
         split = code_of(client.watch, [{"$changeStreamSplitLargeEvent": {}}])
         assert split == (40324 if version < "6" or version == "6.0.8" else None)
 

@@ -1,10 +1,12 @@
-"""Decides how many rows or documents the next request fetches. Pure.
+"""Decides how many rows or documents the next request fetches, and when.
 
 A request specifies a number of rows, but memory and time at the server depend on bytes, which only
 answers reveal. So requests begin with one row, at most double, and adapt to the row size. After a
 failure, requests fetch at most half as many rows.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 _DECAY = 0.9
@@ -53,3 +55,23 @@ class FetchSize:
         """Return the size after a request for `asked` rows failed."""
         most = max(1, min(self.most, asked // 2))
         return replace(self, rows=min(self.rows, most), most=most, answers=0)
+
+
+class Throttle:
+    """Limits rows per second; None means no limit."""
+
+    def __init__(
+        self, rows_per_second: int | None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = rows_per_second
+        self._clock = clock
+        self._next_s = clock()
+
+    @property
+    def due_in_s(self) -> float:
+        """Seconds until the next page may be requested."""
+        return max(0.0, self._next_s - self._clock())
+
+    def add(self, rows: int) -> None:
+        if self._rate is not None:
+            self._next_s = max(self._next_s, self._clock()) + rows / self._rate

@@ -1,14 +1,11 @@
 """Reads one token range of a table; requests the next page while it encodes the current page."""
 
-import time
-from collections.abc import Callable
-
 from agent.snapshot.connection import Page, PageConnection, PendingPage
 from agent.snapshot.errors import ReplicasDownError
 from agent.snapshot.ring import TokenRange
 from commitlog import EventBatch, SnapshotEncoder
 from sidecar.errors import UnavailableError
-from sidecar.fetch_size import FetchSize
+from sidecar.fetch_size import FetchSize, Throttle
 
 _MOST_ROWS = 10_000
 _EXPANSION_DECAY = 0.9
@@ -40,26 +37,6 @@ class PageSize:
 
     def note_failure(self, asked: int) -> None:
         self._size = self._size.failed(asked)
-
-
-class Throttle:
-    """Limits rows per second; None means no limit."""
-
-    def __init__(
-        self, rows_per_second: int | None, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._rate = rows_per_second
-        self._clock = clock
-        self._next_s = clock()
-
-    @property
-    def due_in_s(self) -> float:
-        """Seconds until the next page may be requested."""
-        return max(0.0, self._next_s - self._clock())
-
-    def add(self, rows: int) -> None:
-        if self._rate is not None:
-            self._next_s = max(self._next_s, self._clock()) + rows / self._rate
 
 
 class RangeReader:

@@ -17,11 +17,12 @@ from agent.snapshot.errors import (
 )
 from agent.snapshot.offsets import State, TableSnapshot, new_table_snapshot
 from agent.snapshot.plan import EncodedPage, NodeTable, SnapshotPartition, SnapshotSettings, plan
-from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
+from agent.snapshot.range_reader import PageSize, RangeReader
 from agent.snapshot.ring import TokenRange, primary_ranges, replica_ranges, whole_ring
 from agent.snapshot.state import NextRead, SnapshotState
 from agent.snapshot.table_faults import PostponedTables, RejectedStatements
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
+from sidecar.fetch_size import Throttle
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.wait_policy import RetryPause
 

@@ -4,7 +4,7 @@ A range is read in token order, so its events need no shuffle and no sort.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -13,38 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog import EventBatch, EventFormat, Schema, SnapshotEncoder
+from sidecar.fetch_size import Throttle
 from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, open_pages
 from spark_jobs.compare.digests import TokenRange
 from spark_jobs.merge import Merger
 
 # Finds the last numeric `token`: `cells` comes last in a value, and its strings are base64.
 _TOKEN = r'(?s).*"token": ?(?P<token>-?\d+)'
-
-
-class Throttle:
-    """Delays pages so that a task does not exceed `rows_per_second`; None means no limit."""
-
-    def __init__(
-        self,
-        rows_per_second: int | None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._rate = rows_per_second
-        self._clock = clock
-        self._pause = pause
-        self._next_s = clock()
-
-    def wait(self) -> None:
-        """Wait until the next page may be requested."""
-        due_s = self._next_s - self._clock()
-        if due_s > 0:
-            self._pause(due_s)
-
-    def add(self, rows: int) -> None:
-        if self._rate is not None:
-            self._next_s = max(self._next_s, self._clock()) + rows / self._rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +70,7 @@ class LiveReader:
         to: int,
     ) -> Iterator[pa.RecordBatch]:
         is_first = True
-        throttle.wait()
+        time.sleep(throttle.due_in_s)
         for page in pages.read(
             self.table, encoder.cql(after, to), self.consistency, self.page_rows
         ):
@@ -111,7 +86,7 @@ class LiveReader:
             if len(batch):
                 yield with_tokens(batch)
             if not page.is_last:
-                throttle.wait()
+                time.sleep(throttle.due_in_s)
 
 
 def with_tokens(batch: EventBatch) -> pa.RecordBatch:

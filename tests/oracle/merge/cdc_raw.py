@@ -9,8 +9,9 @@ import orjson
 import commitlog
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
-from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
+from agent.snapshot.range_reader import PageSize, RangeReader
 from agent.snapshot.ring import whole_ring
+from sidecar.fetch_size import Throttle
 from tests.support.segments.skipping_reader import SkippingReader
 from tests.support.servers.cassandra import CassandraNode
 

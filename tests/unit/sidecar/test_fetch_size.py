@@ -6,7 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.fetch_size import FetchSize
+from sidecar.fetch_size import FetchSize, Throttle
+from tests.support.pipeline.fakes import FakeClock
 
 TARGET_BYTES = 4 << 20
 LIMIT = 10_000
@@ -67,3 +68,16 @@ def test_empty_or_short_answer_leaves_fetch_size_unchanged() -> None:
     assert size.after(3, 30).rows == 64
     assert size.after(64, 640).rows == 128
     assert size.after(64, TARGET_BYTES).rows == 64
+
+
+def test_throttle_limits_rows_per_second() -> None:
+    clock, pauses = FakeClock(), list[float]()
+    throttle = Throttle(100, clock=clock)
+    for _ in range(3):
+        pauses.append(throttle.due_in_s)
+        clock.advance(throttle.due_in_s)
+        throttle.add(50)
+    assert pauses == [0, 0.5, 0.5]
+    unlimited = Throttle(None, clock=clock)
+    unlimited.add(1000)
+    assert unlimited.due_in_s == 0

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from agent.snapshot.connection import Page
 from agent.snapshot.errors import ReplicasDownError, ReplicasMissingError
-from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
+from agent.snapshot.range_reader import PageSize, RangeReader
 from agent.snapshot.ring import TokenRange
 from commitlog import EventBatch
 from sidecar.errors import UnavailableError
+from sidecar.fetch_size import Throttle
 
 PAGE_BYTES = 2 << 20
 LARGEST_BYTES = 5_000_000

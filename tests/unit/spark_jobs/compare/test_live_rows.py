@@ -1,31 +1,12 @@
-"""Rows of a live table: limits and tokens."""
+"""Rows of a live table, with their tokens."""
 
 import pyarrow as pa
 
 from commitlog import Schema
-from spark_jobs.compare.live_rows import Throttle, with_tokens
+from spark_jobs.compare.live_rows import with_tokens
 from spark_jobs.merge import Merger
 from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, encode, integer, long, row
-from tests.support.pipeline.fakes import FakeClock
 from tests.support.spark.live_table import SCHEMA, encoder_of, events_of
-
-
-def test_throttle_limits_rows_per_second() -> None:
-    clock, pauses = FakeClock(), list[float]()
-
-    def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        clock.advance(seconds)
-
-    throttle = Throttle(100, clock=clock, pause=pause)
-    for _ in range(3):
-        throttle.wait()
-        throttle.add(50)
-    assert pauses == [0.5, 0.5]
-    unlimited = Throttle(None, clock=clock, pause=pause)
-    unlimited.add(1000)
-    unlimited.wait()
-    assert pauses == [0.5, 0.5]
 
 
 def test_values_resembling_tokens_do_not_replace_tokens() -> None:

@@ -138,8 +138,9 @@ class MaskGuard:
         if columns and not problem:
             if self._clock() - self._verified_s.get(table, -math.inf) > _RECENT_S:
                 self._pause(validity_s(self._ask))
-                return self._again(table)
-            self._verified_s[table] = self._clock()
+                columns, problem = self._problem(table)
+            if columns and not problem:
+                self._verified_s[table] = self._clock()
         return problem
 
     def after(self, table: str) -> str:
@@ -148,12 +149,6 @@ class MaskGuard:
         if columns and not problem:
             if table not in self._verified_s:
                 return f"Columns of {table} were masked while it was being read."
-            self._verified_s[table] = self._clock()
-        return problem
-
-    def _again(self, table: str) -> str:
-        columns, problem = self._problem(table)
-        if columns and not problem:
             self._verified_s[table] = self._clock()
         return problem
 

@@ -17,8 +17,8 @@ from sidecar.logs import fields
 from spark_jobs.compare.differences import (
     Explainer,
     differing_rows,
-    example_rows,
     explained,
+    findings,
     with_later_writes,
 )
 from spark_jobs.compare.digests import (
@@ -38,8 +38,8 @@ from spark_jobs.compare.progress import (
     progress_from_json,
     progress_to_json,
 )
-from spark_jobs.compare.report import ComparisonReport, DifferingRow
-from spark_jobs.compare.row_difference import Cause, CauseOfDifference, ReadTimes, is_truncation
+from spark_jobs.compare.report import ComparisonReport, Findings
+from spark_jobs.compare.row_difference import Cause, ReadTimes, is_truncation
 from spark_jobs.compare.store_rows import StoreRows, complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
@@ -246,13 +246,10 @@ class Comparison:
     def _report(
         self, differing: Sequence[int], complete_us: Mapping[int, int], version: int
     ) -> ComparisonReport:
-        progress = self._progress
-        causes: dict[CauseOfDifference, int] = {}
-        rows: list[DifferingRow] = []
+        progress, found = self._progress, Findings()
         if differing:
-            found = self._read("differences")
             with self._describe("count the rows that differ"):
-                causes, rows = example_rows(found, Cause, self._options.report_rows)
+                found = findings(self._read("differences"), Cause, self._options.report_rows)
         groups = (*progress.read, *progress.stored)
         return ComparisonReport(
             table=self._table.full_name,
@@ -264,8 +261,7 @@ class Comparison:
             read_to_us=progress.last_read_us,
             store_version=version,
             complete_until_us=min(complete_us.values(), default=None),
-            causes=causes,
-            rows=rows,
+            found=found,
         )
 
     def _with_truncations(self, differences: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from spark_jobs.compare.digests import ComparedColumns, content, range_of
-from spark_jobs.compare.report import DifferingRow
+from spark_jobs.compare.report import DifferingRow, Findings
 from spark_jobs.compare.row_difference import (
     Cause,
     CauseOfDifference,
@@ -152,10 +152,8 @@ def _time(ts_us: int | None) -> str:
     return "none" if ts_us is None else str(ts_us)
 
 
-def example_rows(
-    found: DataFrame, kind: type[CauseOfDifference], limit: int
-) -> tuple[dict[CauseOfDifference, int], list[DifferingRow]]:
-    """Count rows by cause, and return up to `limit` rows of each cause, worst cause first.
+def findings(found: DataFrame, kind: type[CauseOfDifference], limit: int) -> Findings:
+    """Count rows by cause, and collect up to `limit` rows of each cause.
 
     `found` has the columns `cause`, `key`, `columns` and `token`.
     """
@@ -169,4 +167,4 @@ def example_rows(
     some = ranked.where(F.col("number") <= limit).collect()
     some.sort(key=lambda row: (causes[row["cause"]].severity, row["number"]))
     rows = [DifferingRow(causes[row["cause"]], row["key"], row["columns"]) for row in some]
-    return {causes[row["cause"]]: row["rows"] for row in some}, rows
+    return Findings({causes[row["cause"]]: row["rows"] for row in some}, rows)

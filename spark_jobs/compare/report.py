@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from string import Template
 from typing import Any, Literal
@@ -19,8 +19,6 @@ VERDICTS: Mapping[Verdict, str] = {
 _HARMLESS = ("written_after", "expired")
 """Causes in both comparisons that do not indicate a problem."""
 _ROWS_IN_MESSAGE = 10
-Causes = Mapping[CauseOfDifference, int]
-"""Number of rows by cause."""
 _PAGE = Template(
     """<!DOCTYPE html>
 <html lang="en">
@@ -77,17 +75,48 @@ class DifferingRow:
     """The columns that differ, and why."""
 
 
-def verdict_of(causes: Causes) -> Verdict:
-    found = {str(cause) for cause, rows in causes.items() if rows}.difference(_HARMLESS)
-    if found - {"not_there_yet"}:
-        return "differs"
-    return "not_there_yet" if found else "equal"
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The rows that differ between two tables."""
 
+    causes: Mapping[CauseOfDifference, int] = field(default_factory=dict)
+    """Number of rows by cause."""
+    rows: Sequence[DifferingRow] = ()
+    """Some rows of each cause, worst cause first."""
 
-def found_causes(causes: Causes) -> list[tuple[CauseOfDifference, int]]:
-    """The causes that have rows, with the number of rows, worst first."""
-    found = [(cause, rows) for cause, rows in causes.items() if rows]
-    return sorted(found, key=lambda each: each[0].severity)
+    @property
+    def verdict(self) -> Verdict:
+        found = {str(cause) for cause, _ in self.counts()}.difference(_HARMLESS)
+        if found - {"not_there_yet"}:
+            return "differs"
+        return "not_there_yet" if found else "equal"
+
+    def counts(self) -> list[tuple[CauseOfDifference, int]]:
+        """The causes that have rows, with the number of rows, worst first."""
+        found = [(cause, rows) for cause, rows in self.causes.items() if rows]
+        return sorted(found, key=lambda each: each[0].severity)
+
+    def values(self, kind: type[CauseOfDifference]) -> dict[str, Any]:
+        return {
+            "causes": {str(cause): self.causes.get(cause, 0) for cause in kind},
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def lines(self) -> list[str]:
+        shown = [row for row in self.rows if row.cause not in _HARMLESS][:_ROWS_IN_MESSAGE]
+        return [
+            *(f"  {cause}: {rows} rows. {cause.meaning}" for cause, rows in self.counts()),
+            *(f"  {row.cause}: {row.key}: {row.columns}" for row in shown),
+        ]
+
+    def tables(self, columns: str) -> str:
+        """The findings as HTML. `columns` is the head of the columns that differ."""
+        causes = [(str(cause), str(rows), cause.meaning) for cause, rows in self.counts()]
+        rows = [(str(row.cause), row.key, row.columns) for row in self.rows]
+        return (
+            f"<h3>Causes</h3>\n{_table(('Cause', 'Rows', 'Meaning'), causes)}\n"
+            f"<h3>Rows</h3>\n{_table(('Cause', 'Row', columns), rows)}"
+        )
 
 
 def moment(ts_us: int) -> str:
@@ -112,25 +141,18 @@ class TargetReport:
     offsets: Mapping[str, Mapping[str, int]]
     """Kafka end offsets in the commit of the typed table's position."""
     typed_rows: int
-    causes: Causes
-    rows: Sequence[DifferingRow]
-    """Some rows of each cause, worst cause first."""
-
-    @property
-    def verdict(self) -> Verdict:
-        return verdict_of(self.causes)
+    found: Findings = field(default_factory=Findings)
 
     def values(self) -> dict[str, Any]:
         return {
             "table": self.table,
-            "verdict": self.verdict,
+            "verdict": self.found.verdict,
             "version": self.version,
             "store_version": self.store_version,
             "evaluated_at": moment(self.second * 1_000_000),
             "offsets": {topic: dict(ends) for topic, ends in self.offsets.items()},
             "typed_rows": self.typed_rows,
-            "causes": {str(cause): self.causes.get(cause, 0) for cause in TargetCause},
-            "rows": [asdict(row) for row in self.rows],
+            **self.found.values(TargetCause),
         }
 
 
@@ -146,22 +168,17 @@ class ComparisonReport:
     store_version: int
     complete_until_us: int | None
     """The store's smallest watermark; None if no watermark is known."""
-    causes: Causes
-    rows: Sequence[DifferingRow]
-    """Some rows of each cause, worst cause first."""
+    found: Findings = field(default_factory=Findings)
+    """The differences between the live table and the store."""
     target: TargetReport | None = None
     """The comparison of the typed table with the store."""
 
     @property
     def verdict(self) -> Verdict:
-        found = {self.live_verdict, "equal" if self.target is None else self.target.verdict}
+        target = Findings() if self.target is None else self.target.found
+        found = {self.found.verdict, target.verdict}
         order: tuple[Verdict, ...] = ("differs", "not_there_yet")
         return next((each for each in order if each in found), "equal")
-
-    @property
-    def live_verdict(self) -> Verdict:
-        """The verdict on the store as a copy of the live table."""
-        return verdict_of(self.causes)
 
     @property
     def exit_code(self) -> int:
@@ -179,26 +196,25 @@ class ComparisonReport:
             "read_to": moment(self.read_to_us),
             "store_version": self.store_version,
             "complete_until": optional_moment(self.complete_until_us),
-            "causes": {str(cause): self.causes.get(cause, 0) for cause in Cause},
-            "rows": [asdict(row) for row in self.rows],
+            **self.found.values(Cause),
             "target": None if self.target is None else self.target.values(),
         }
 
     def message(self) -> str:
         lines = [
-            f"{self.table}: {VERDICTS[self.live_verdict]}",
+            f"{self.table}: {VERDICTS[self.found.verdict]}",
             f"  {self.live_rows} live rows in {self.ranges} token ranges, "
             f"{self.differing_ranges} of them compared row by row",
         ]
-        if self.live_verdict == "not_there_yet":
+        if self.found.verdict == "not_there_yet":
             lines.append(f"  {self._completeness()}")
-        lines += _lines(self.causes, self.rows)
+        lines += self.found.lines()
         if (target := self.target) is not None:
             lines += [
-                f"{target.table}: {VERDICTS[target.verdict]}",
+                f"{target.table}: {VERDICTS[target.found.verdict]}",
                 f"  {target.typed_rows} rows, compared with version {target.store_version} of the "
                 "store",
-                *_lines(target.causes, target.rows),
+                *target.found.lines(),
             ]
         return "\n".join(lines)
 
@@ -213,12 +229,6 @@ class ComparisonReport:
             f"The store is complete up to {moment(self.complete_until_us)}; the reads ended at "
             f"{moment(self.read_to_us)}."
         )
-
-
-def _lines(causes: Causes, rows: Sequence[DifferingRow]) -> list[str]:
-    lines = [f"  {cause}: {count} rows. {cause.meaning}" for cause, count in found_causes(causes)]
-    shown = [row for row in rows if row.cause not in _HARMLESS][:_ROWS_IN_MESSAGE]
-    return lines + [f"  {row.cause}: {row.key}: {row.columns}" for row in shown]
 
 
 def report_page(report: ComparisonReport) -> str:
@@ -237,7 +247,7 @@ def report_page(report: ComparisonReport) -> str:
         verdict=html.escape(VERDICTS[report.verdict]),
         kind=report.verdict,
         facts=_table(("", ""), facts),
-        found=_found(report.causes, report.rows, "Columns, with write times in microseconds"),
+        found=report.found.tables("Columns, with write times in microseconds"),
         target="" if report.target is None else _target(report.target),
     )
 
@@ -245,23 +255,14 @@ def report_page(report: ComparisonReport) -> str:
 def _target(report: TargetReport) -> str:
     facts = [
         ("Table", report.table),
-        ("Verdict", VERDICTS[report.verdict]),
+        ("Verdict", VERDICTS[report.found.verdict]),
         ("Rows", str(report.typed_rows)),
         ("Version of the table", str(report.version)),
         ("Version of the store", str(report.store_version)),
         ("Evaluated at", moment(report.second * 1_000_000)),
     ]
-    found = _found(report.causes, report.rows, "Columns")
+    found = report.found.tables("Columns")
     return f"<h2>Typed table</h2>\n{_table(('', ''), facts)}\n{found}"
-
-
-def _found(causes: Causes, rows: Sequence[DifferingRow], columns: str) -> str:
-    counts = [(str(cause), str(count), cause.meaning) for cause, count in found_causes(causes)]
-    shown = [(str(row.cause), row.key, row.columns) for row in rows]
-    return (
-        f"<h3>Causes</h3>\n{_table(('Cause', 'Rows', 'Meaning'), counts)}\n"
-        f"<h3>Rows</h3>\n{_table(('Cause', 'Row', columns), shown)}"
-    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -16,11 +16,11 @@ from pyspark.sql.types import StructField, StructType
 
 from sidecar.errors import ConfigError
 from spark_jobs.column_names import ROW_ID
-from spark_jobs.compare.differences import example_rows
+from spark_jobs.compare.differences import findings
 from spark_jobs.compare.digests import digests
 from spark_jobs.compare.progress import WaitBudget
-from spark_jobs.compare.report import DifferingRow, TargetCause, TargetReport
-from spark_jobs.compare.row_difference import CauseOfDifference, ReadTimes
+from spark_jobs.compare.report import Findings, TargetCause, TargetReport
+from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.comparison import comparable
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
@@ -190,7 +190,7 @@ class TargetComparison:
                 last = state.position, self._report(state, version, reads, rows)
             return last[1]
 
-        return wait_budget.until(observe, lambda report: report.verdict != "not_there_yet")
+        return wait_budget.until(observe, lambda report: report.found.verdict != "not_there_yet")
 
     def _report(self, state: _State, version: int, reads: ReadTimes, limit: int) -> TargetReport:
         kind = StructType([StructField(name, each) for name, each in state.columns.items()])
@@ -208,19 +208,18 @@ class TargetComparison:
         expiries_s = [
             each.next_expiry_s for each in ours.values() if each.next_expiry_s is not None
         ]
-        found = self._later(state, version, reads, shown, min(expiries_s, default=None))
+        differing_rows = self._later(state, version, reads, shown, min(expiries_s, default=None))
         if differing:
             is_differing = _bucket(self._buckets).isin(*sorted(differing))
             sides = [each.where(is_differing) for each in (shown, typed)]
-            found.append(differences(sides[0], sides[1], kind, self._table.key))
-        causes: dict[CauseOfDifference, int] = {}
-        rows: list[DifferingRow] = []
-        if found:
-            every = reduce(DataFrame.unionByName, found)
+            differing_rows.append(differences(sides[0], sides[1], kind, self._table.key))
+        found = Findings()
+        if differing_rows:
+            every = reduce(DataFrame.unionByName, differing_rows)
             with self._describe("rows of the typed table that differ"):
                 every.write.mode("overwrite").parquet(self._place)
             stored = self._store.session.read.parquet(self._place)
-            causes, rows = example_rows(stored, TargetCause, limit)
+            found = findings(stored, TargetCause, limit)
         return TargetReport(
             self._target.sql_name,
             state.version,
@@ -228,8 +227,7 @@ class TargetComparison:
             state.position.second,
             state.position.offsets,
             sum(each.rows for each in theirs.values()),
-            causes,
-            rows,
+            found,
         )
 
     def _later(

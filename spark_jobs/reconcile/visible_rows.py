@@ -42,14 +42,6 @@ def merged(stored: DataFrame, merge: Merge, schema: pa.Schema) -> DataFrame:
     return by_token.mapInArrow(merge, from_arrow_schema(schema))
 
 
-def changes_at(
-    store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
-) -> DataFrame:
-    """The source table at a second, in the form of `first_changes`."""
-    options = ReadOptions(now_s=now_s, truncated_us=store.truncated_us(table.id))
-    return first_changes(store.rows(table.id), merger_of(schema, table), options)
-
-
 def first_changes(stored: DataFrame, merger: Merger, options: ReadOptions) -> DataFrame:
     """Merge stored rows into changes from an empty table.
 

@@ -173,7 +173,7 @@ def test_compare_uses_watermarks_and_finds_losses(spark: SparkSession, pipeline:
     assert report.complete_until_us is not None
     assert report.complete_until_us >= report.read_to_us
     assert report.target is not None
-    assert (report.target.verdict, report.target.typed_rows) == ("equal", 80)
+    assert (report.target.found.verdict, report.target.typed_rows) == ("equal", 80)
 
     (token,) = pipeline.cluster.nodes[0].execute(
         f"SELECT token(k) FROM {TABLE} WHERE k = 5 LIMIT 1"
@@ -182,6 +182,6 @@ def test_compare_uses_watermarks_and_finds_losses(spark: SparkSession, pipeline:
     report = pipeline.compare_when_complete()
     print(report.message())
     assert report.verdict == "differs"
-    assert {(str(row.cause), row.key) for row in report.rows} == {
+    assert {(str(row.cause), row.key) for row in report.found.rows} == {
         ("loss", f'"k" = 5 AND "c" = {c}') for c in (0, 2)
     }

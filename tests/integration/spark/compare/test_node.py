@@ -176,8 +176,8 @@ def inject(events: Events) -> None:
 
 
 def found(report: ComparisonReport | TargetReport) -> set[tuple[str, str]]:
-    assert sum(report.causes.values()) == len(report.rows)
-    return {(str(row.cause), row.key) for row in report.rows}
+    assert sum(report.found.causes.values()) == len(report.found.rows)
+    return {(str(row.cause), row.key) for row in report.found.rows}
 
 
 def follow(spark: SparkSession, folder: Path, schema: SourceSchema) -> None:

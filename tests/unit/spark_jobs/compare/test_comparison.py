@@ -87,7 +87,7 @@ def test_comparison_resumes_and_reports_each_cause(
     # Each range is read once, and its rows once.
     assert reads == [(True, [0]), (True, [1]), (False, [0]), (False, [1])]
     assert (report.verdict, report.exit_code, report.live_rows) == ("differs", 7, len(LIVE))
-    assert {(str(each.cause), each.key) for each in report.rows} == {
+    assert {(str(each.cause), each.key) for each in report.found.rows} == {
         ("loss", '"k" = 3 AND "c" = 1'),
         ("written_after", '"k" = 1 AND "c" = 1'),
         ("lost_delete", '"k" = 2 AND "c" = 1'),

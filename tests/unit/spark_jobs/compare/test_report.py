@@ -11,6 +11,7 @@ from justhtml import JustHTML
 from spark_jobs.compare.report import (
     ComparisonReport,
     DifferingRow,
+    Findings,
     TargetCause,
     TargetReport,
     Verdict,
@@ -25,7 +26,8 @@ SCHEMA = REPOSITORY / "docs/reference/schemas/spark-compare.json"
 def report(**causes: int) -> ComparisonReport:
     counts = {Cause.by_name()[name]: rows for name, rows in causes.items()}
     rows = [DifferingRow(cause, f"\"k\" = '<{cause}>'", "v: …") for cause in counts]
-    return ComparisonReport("shop.t", "ALL", 4, 2, 9, 1_000_000, 2_000_000, 3, None, counts, rows)
+    found = Findings(counts, rows)
+    return ComparisonReport("shop.t", "ALL", 4, 2, 9, 1_000_000, 2_000_000, 3, None, found)
 
 
 CASES = [
@@ -62,7 +64,8 @@ def test_report_explains_incomplete_store() -> None:
 def target(**causes: int) -> TargetReport:
     counts = {TargetCause.by_name()[name]: rows for name, rows in causes.items()}
     rows = [DifferingRow(cause, '{"k":"<1>"}', "v") for cause in counts]
-    return TargetReport("lake.shop.t", 12, 9, 3, {"topic": {"0": 7}}, 4, counts, rows)
+    found = Findings(counts, rows)
+    return TargetReport("lake.shop.t", 12, 9, 3, {"topic": {"0": 7}}, 4, found)
 
 
 TARGET_CASES: list[tuple[dict[str, int], dict[str, int], Verdict]] = [

@@ -102,8 +102,8 @@ class Following(WaitBudget):
 
 
 def found(report: TargetReport) -> dict[str, tuple[str, str]]:
-    assert sum(report.causes.values()) == len(report.rows)
-    return {each.key: (str(each.cause), each.columns) for each in report.rows}
+    assert sum(report.found.causes.values()) == len(report.found.rows)
+    return {each.key: (str(each.cause), each.columns) for each in report.found.rows}
 
 
 def new_lake(spark: SparkSession, folder: Path, table_format: str) -> Lake:
@@ -126,7 +126,7 @@ def test_each_fault_of_typed_table_is_reported(
     rows = lake.spark.table(name).where("k = 5").withColumn("k", F.lit(50))
     rows.withColumn("cdc_row_id", F.unhex(F.lit("00" * 16))).writeTo(name).append()
     report = lake.compare()
-    assert report.verdict == "differs"
+    assert report.found.verdict == "differs"
     assert found(report) == {
         '{"k":2,"c":1}': ("missing_row", ""),
         '{"k":3,"c":1}': ("other_value", "m, v"),
@@ -148,12 +148,12 @@ def test_writes_after_typed_table_position_are_no_faults(
     lake.write([row(0, 1, v=v(9, 200)), row(1, 1, v=v(9, LATER_US))])
     budget = Following(lake)
     waited = lake.compare(budget)
-    assert budget.reports[0].verdict == "not_there_yet"
+    assert budget.reports[0].found.verdict == "not_there_yet"
     assert found(budget.reports[0]) == {
         '{"k":0,"c":1}': ("not_there_yet", "op u, written at 200"),
         '{"k":1,"c":1}': ("written_after", f"op u, written at {LATER_US}"),
     }
-    assert (waited.verdict, waited.typed_rows, found(waited)) == ("equal", len(ROWS), {})
+    assert (waited.found.verdict, waited.typed_rows, found(waited)) == ("equal", len(ROWS), {})
 
     other = VersionStore(lake.spark, str(tmp_path / "other"), buckets=BUCKETS)
     with pytest.raises(TargetError, match="another store"):

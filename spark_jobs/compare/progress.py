@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter
+
 from spark_jobs.compare.digests import RangeDigest
 
 _FORMAT = 1
@@ -79,6 +81,9 @@ class Progress:
         return min(known, default=None)
 
 
+_PROGRESS = TypeAdapter(Progress)
+
+
 def progress_to_json(progress: Progress) -> str:
     return json.dumps({"format": _FORMAT, **asdict(progress)})
 
@@ -88,14 +93,7 @@ def progress_from_json(text: str) -> Progress:
     document: dict[str, Any] = json.loads(text)
     if document.pop("format") != _FORMAT:
         raise ValueError("unsupported format")
-    digests = {int(number): RangeDigest(**each) for number, each in document["digests"].items()}
-    groups = {
-        name: tuple(
-            ReadRanges(**{**each, "ranges": tuple(each["ranges"])}) for each in document[name]
-        )
-        for name in ("read", "stored")
-    }
-    return Progress(**{**document, "digests": digests, **groups})
+    return _PROGRESS.validate_python(document)
 
 
 def groups_of(ranges: Iterable[int], size: int) -> list[list[int]]:

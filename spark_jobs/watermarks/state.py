@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
 from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
@@ -17,7 +18,7 @@ from spark_jobs.errors import CheckpointError
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.reconcile.store.commits import offsets_from_json
 from spark_jobs.storage import Folder
-from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
+from spark_jobs.watermarks.table_watermark import TableWatermark
 
 MAX_PENDING = 100
 """Maximum number of watermarks that wait for a consumer. Then every second one is dropped."""
@@ -75,6 +76,9 @@ class WatermarkState:
         return replace(self, consumed=consumed, pending=tuple(waiting))
 
 
+_STATE = TypeAdapter(WatermarkState)
+
+
 def _of_table(ends: Offsets, table: str) -> Offsets:
     """The end offsets of a table's topics. A consumer need not read the topics of other tables."""
     return {topic: each for topic, each in ends.items() if topic.endswith(f".{table}")}
@@ -112,27 +116,7 @@ def state_from_json(text: str) -> WatermarkState:
     document: dict[str, Any] = json.loads(text)
     if document["format"] != _FORMAT:
         raise ValueError(f"format {document['format']}")
-    return WatermarkState(
-        _watermarks(document["in_topics"]),
-        _watermarks(document["consumed"]),
-        tuple(
-            Pending(offsets_from_json(each["ends"]), _watermarks(each["tables"]))
-            for each in document["pending"]
-        ),
-    )
-
-
-def _watermarks(document: Mapping[str, Any]) -> Watermarks:
-    return {
-        table: TableWatermark(
-            table,
-            tuple(
-                RangeWatermark(**{**one, "missing": tuple(one["missing"])})
-                for one in each["ranges"]
-            ),
-        )
-        for table, each in document.items()
-    }
+    return _STATE.validate_python(document)
 
 
 def read_watermarks(session: SparkSession, state: str) -> WatermarkState:

@@ -21,17 +21,8 @@ print(json.dumps({
 }))
 """
 _UNUSED_MODULES = (
-    *(
-        "test",
-        "idlelib",
-        "tkinter",
-        "turtledemo",
-        "turtle.py",
-        "ensurepip",
-        "lib2to3",
-        "pydoc_data",
-    ),
-    *("sqlite3", "curses", "dbm", "site-packages", "__pycache__", "config-*"),
+    *("test", "idlelib", "tkinter", "turtledemo", "turtle.py", "ensurepip", "lib2to3"),
+    *("pydoc_data", "sqlite3", "curses", "dbm", "site-packages", "__pycache__", "config-*"),
 )
 _UNUSED_EXTENSIONS = (
     *("_tkinter.*", "_curses*", "readline.*", "_sqlite3.*", "_dbm.*", "_gdbm.*"),

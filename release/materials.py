@@ -32,10 +32,10 @@ class Material:
     texts: tuple[str, ...] = ()
 
 
-def python_materials(site_packages: Path, own: str = "cdc-sidecar") -> list[Material]:
+def python_materials(site_packages: Path) -> list[Material]:
     """The distributions of a directory, without the project's own."""
     found = distributions(path=[str(site_packages)])
-    return sorted(_python_material(each) for each in found if each.name != own)
+    return sorted(_python_material(each) for each in found if each.name != "cdc-sidecar")
 
 
 def rust_materials() -> list[Material]:

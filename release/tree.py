@@ -10,8 +10,33 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from release.interpreter import copy_interpreter, inspect
-from release.launcher import OWN_MODULES, launcher
 from release.manual import write_completions, write_manual
+
+OWN_MODULES = Path("/usr/local/lib/cdc-sidecar")
+"""Where an administrator puts modules for properties such as `event.transform`."""
+
+# Python's OpenSSL looks where the machine that built it has its certificates. Each family of
+# distributions has another place.
+CERTIFICATES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+)
+
+_TEXT = """#!{python} -I
+import os
+import sys
+
+for file in {certificates!r}:
+    if os.path.isfile(file):
+        os.environ.setdefault("SSL_CERT_FILE", file)
+        break
+
+from {module} import main
+
+sys.argv[0] = {command!r}
+main()
+"""
 
 _LOCKED = ("--require-hashes", "--only-binary", ":all:")
 
@@ -104,31 +129,20 @@ def _delete(path: Path) -> None:
 
 def _install(python: Path, target: Path, arguments: Iterable[str]) -> None:
     """Installs for the version of Python that will import the packages."""
-    command: list[str | Path] = [
-        find_uv_bin(),
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        python,
-        "--target",
-        target,
-    ]
-    subprocess.run([*command, *arguments], check=True)
+    command: list[str | Path] = [find_uv_bin(), "pip", "install", "--quiet", "--python", python]
+    subprocess.run([*command, "--target", target, *arguments], check=True)
 
 
 def _compile(python: Path, directory: Path) -> None:
     """Compiles byte code that depends on the sources alone, so that builds can be compared."""
     reproducible = ["--invalidation-mode", "unchecked-hash"]
     # The excluded part of javaobj needs Python 3.12 and is never imported.
-    command: list[str | Path] = [
-        python,
-        "-I",
-        "-m",
-        "compileall",
-        "-q",
-        "-x",
-        "javaobj/v3/",
-        *reproducible,
-    ]
-    subprocess.run([*command, directory], check=True)
+    command: list[str | Path] = [python, "-I", "-m", "compileall", "-q", "-x", "javaobj/v3/"]
+    subprocess.run([*command, *reproducible, directory], check=True)
+
+
+def launcher(
+    python: Path, module: str, command: str, certificates: tuple[str, ...] = CERTIFICATES
+) -> str:
+    """A script that calls `main` of the module. Python's variables (`PYTHON…`) have no effect."""
+    return _TEXT.format(python=python, certificates=certificates, module=module, command=command)

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,10 +11,9 @@ import tempfile
 from io import BytesIO
 from pathlib import Path
 
-from release.description import absolute_links
-
 GLIBC = "manylinux_2_28"
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<path>(?!https?:|#|mailto:)[^)]+)\)")
 _BINARIES = Path(sys.executable).parent
 
 
@@ -86,6 +86,19 @@ def build_source(out: Path, repository: str) -> Path:
             target.addfile(member, BytesIO(data) if content is not None else None)
     rewritten.rename(archive)
     return archive
+
+
+def absolute_links(markdown: str, repository: str) -> str:
+    """The README for a package index, which knows no paths of the repository.
+
+    `repository` names a version: `https://host/owner/name/%s/v1.2.3`; `%s` is blob or raw.
+    """
+
+    def absolute(found: re.Match[str]) -> str:
+        base = repository % ("raw" if found["image"] else "blob")
+        return f"{found['image']}[{found['text']}]({base}/{found['path']})"
+
+    return _LINK.sub(absolute, markdown)
 
 
 def check_wheel(wheel: Path) -> None:

@@ -6,9 +6,10 @@ resumes without reading again.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -23,6 +24,7 @@ from spark_jobs.compare.differences import (
 )
 from spark_jobs.compare.digests import (
     RangeDigest,
+    TokenRange,
     compared_columns,
     range_digests,
     range_of,
@@ -40,18 +42,18 @@ from spark_jobs.compare.progress import (
 )
 from spark_jobs.compare.report import ComparisonReport, Findings
 from spark_jobs.compare.row_difference import Cause, ReadTimes, is_truncation
-from spark_jobs.compare.store_rows import StoreRows, complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
 from spark_jobs.progress import OnRead
 from spark_jobs.rebuild.table_layout import read_layout
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.store.version_store import open_existing_store
-from spark_jobs.reconcile.visible_rows import merger_of
+from spark_jobs.reconcile.store.version_store import MERGED, open_existing_store
+from spark_jobs.reconcile.visible_rows import merged, merger_of
 from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.watermarks import read_watermarks
+from spark_jobs.watermarks.table_watermark import RangeWatermark
 
 logger = logging.getLogger(__name__)
 PROGRESS_FILE = "comparison.json"
@@ -78,13 +80,14 @@ class Comparison:
         self._columns = compared_columns(self._layout)
         self._ranges = token_ranges(options.ranges)
         self._store = open_existing_store(session, options.output, options.buckets)
-        self._rows = StoreRows(self._store, schema, table, len(self._ranges))
+        self._merger = merger_of(schema, table)
+        self._truncated_us = cache(partial(self._store.truncated_us, table.id))
         self._target = self._target_comparison(schema)
         self._folder = Folder(session, options.state)
         self._progress = self._load()
         self._reader = LiveReader(
             options.contact(),
-            merger_of(schema, table),
+            self._merger,
             schema.schema.to_stored(),
             table.id,
             table.full_name,
@@ -181,12 +184,33 @@ class Comparison:
         return read_live(self._session, reader, ranges, self._options.tasks)
 
     def _store_digests(self) -> dict[int, RangeDigest]:
-        rows = self._rows.all(self._store.version(), self._progress.second)
+        version = self._store.version()
+        stored = self._store.rows(self._table.id, version).select(*MERGED)
+        rows = self._visible(stored, version, self._progress.second)
         with self._describe("digests of the store"):
             return range_digests(rows, len(self._ranges), self._columns)
 
     def _stored(self, version: int, ranges: Sequence[int]) -> DataFrame:
-        return self._rows.since(self._progress.store_version, version, ranges)
+        """The unmerged rows of ranges: the rows of the first version, and rows added up to
+        `version`. They include values that later writes replaced and compaction has dropped."""
+        before = self._progress.store_version
+        stored = self._store.rows(self._table.id, before).select(*MERGED)
+        if version > before:
+            added = self._store.added(self._table.id, before, version)
+            stored = stored.unionByName(added.select(*MERGED))
+        return stored.where(range_of(F.col("token"), len(self._ranges)).isin(*ranges))
+
+    def _visible(
+        self, stored: DataFrame, version: int, second: int, until_us: int | None = None
+    ) -> DataFrame:
+        """The rows that `stored` shows at a second, with writes up to `until_us`."""
+        merge = partial(
+            self._merger.rows,
+            now_s=second,
+            truncated_us=self._truncated_us(version),
+            until_us=until_us,
+        )
+        return merged(stored, merge, self._merger.rows_schema)
 
     def _explain(
         self, differing: Sequence[int], complete_us: Mapping[int, int], version: int
@@ -202,7 +226,7 @@ class Comparison:
             for group in groups
             for number in group.ranges
         }
-        store = self._rows.visible(self._stored(version, differing), version, self._row_second)
+        store = self._visible(self._stored(version, differing), version, self._row_second)
         rows = differing_rows(live, store, len(self._ranges), self._columns)
         explainer = Explainer(self._layout, self._columns, times)
         with self._describe(f"compare the rows of {len(differing)} token ranges"):
@@ -231,9 +255,9 @@ class Comparison:
             if not some:
                 continue
             stored = self._stored(version, some).join(tokens, "token", "left_semi")
-            now = self._rows.visible(stored, version, self._row_second)
+            now = self._visible(stored, version, self._row_second)
             from_us = self._options.widened(ReadTimes(group.from_us, group.to_us)).from_us
-            before = self._rows.visible(stored, version, self._row_second, from_us - 1)
+            before = self._visible(stored, version, self._row_second, from_us - 1)
             found = differing_rows(now, before, len(self._ranges), self._columns)
             changed = found if changed is None else changed.unionByName(found)
         return changed
@@ -308,3 +332,17 @@ class Comparison:
 
     def _describe(self, text: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"compare {self._table.full_name}: {text}")
+
+
+def complete_until_us(
+    ranges: Iterable[TokenRange], watermarks: Iterable[RangeWatermark]
+) -> Mapping[int, int]:
+    """The smallest watermark that overlaps each range, by range number. A range without a watermark
+    has no entry."""
+    known = list(watermarks)
+    found = {}
+    for each in ranges:
+        ends_ms = [one.until_ms for one in known if one.after < each.to and each.after < one.to]
+        if ends_ms:
+            found[each.number] = min(ends_ms) * 1000
+    return found

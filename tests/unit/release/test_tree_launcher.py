@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from release.launcher import launcher
+from release.tree import launcher
 
 
 def run(tmp_path: Path, certificates: tuple[str, ...], **variables: str) -> str:

@@ -1,6 +1,6 @@
 """Links of the package description for a package index."""
 
-from release.description import absolute_links
+from release.wheels import absolute_links
 
 BASE = "https://host.test/owner/name/%s/v1.2.3"
 

@@ -1,7 +1,7 @@
 """The time until which the store contains every acknowledged write, by token range."""
 
+from spark_jobs.compare.comparison import complete_until_us
 from spark_jobs.compare.digests import token_ranges
-from spark_jobs.compare.store_rows import complete_until_us
 from spark_jobs.watermarks.table_watermark import RangeWatermark
 
 MIN_TOKEN, MAX_TOKEN = -(1 << 63), (1 << 63) - 1

@@ -12,10 +12,6 @@ import commitlog
 from commitlog import SchemaError
 from sidecar.errors import ConfigError
 
-_WITH_SEVERAL_CELLS = tuple(
-    f"org.apache.cassandra.db.marshal.{name}("
-    for name in ("ListType", "SetType", "MapType", "UserType")
-)
 _EPOCH_BASED = 0x1B255F4D_EF25_40A6
 """First half of the ids of Cassandra 6.0 (`TableId.MAGIC`). The second half is the epoch before the
 table was created. Up to 5.0, ids are time-based."""
@@ -25,9 +21,8 @@ table was created. Up to 5.0, ids are time-based."""
 class SourceTable:
     """One table.
 
-    `key` contains the columns of the primary key, in order. `columns` maps each current regular or
-    static column to whether it is multi-cell. `dropped` maps columns to the time of their latest
-    drop, in microseconds.
+    `key` contains the columns of the primary key, in order. `columns` contains the current regular
+    and static columns. `dropped` maps columns to the time of their latest drop, in microseconds.
     """
 
     id: str
@@ -36,7 +31,7 @@ class SourceTable:
     key: tuple[str, ...]
     has_counters: bool
     has_statics: bool
-    columns: Mapping[str, bool]
+    columns: frozenset[str]
     dropped: Mapping[str, int]
 
     @property
@@ -124,11 +119,7 @@ def _table(stored: Mapping[str, Any]) -> SourceTable:
         key=tuple(each["name"] for each in (*stored["partition_key"], *stored["clustering"])),
         has_counters=stored["counter"],
         has_statics=any(column["dropped_at_us"] is None for column in stored["static"]),
-        columns={
-            column["name"]: column["class"].startswith(_WITH_SEVERAL_CELLS)
-            for column in columns
-            if column["dropped_at_us"] is None
-        },
+        columns=frozenset(each["name"] for each in columns if each["dropped_at_us"] is None),
         dropped={
             column["name"]: max(column["drops_us"]) for column in columns if column["drops_us"]
         },

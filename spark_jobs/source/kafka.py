@@ -54,8 +54,7 @@ def describe_topics(
     """The existing topics of a subscription: `topics`, or topics whose whole name matches."""
     jvm: Any = session.sparkContext._jvm
     matches = jvm.java.util.regex.Pattern.matches
-    with _admin(jvm, settings) as admin:
-        present = set(admin.listTopics().names().get())
+    with _admin(jvm, settings) as (admin, present):
         wanted = [name for name in topics if name in present]
         if pattern is not None:
             wanted = [name for name in present if matches(pattern, name)]
@@ -78,8 +77,7 @@ def read_end_offsets(
     """
     jvm: Any = session.sparkContext._jvm
     kafka = jvm.org.apache.kafka
-    with _admin(jvm, settings) as admin:
-        present = set(admin.listTopics().names().get())
+    with _admin(jvm, settings) as (admin, present):
         wanted = [topic for topic in dict.fromkeys(topics) if topic in present]
         if not wanted:
             return {}
@@ -101,9 +99,8 @@ def read_cleanup_policy(
 ) -> frozenset[str] | None:
     """`cleanup.policy` of a topic; None if it does not exist. Requires DescribeConfigs on it."""
     jvm: Any = session.sparkContext._jvm
-    with _admin(jvm, settings) as admin:
-        is_known = topic in set(admin.listTopics().names().get())
-        return _policy(jvm, admin, topic) if is_known else None
+    with _admin(jvm, settings) as (admin, present):
+        return _policy(jvm, admin, topic) if topic in present else None
 
 
 def _compacted(jvm: Any, admin: Any, topics: Iterable[str]) -> set[str]:
@@ -131,13 +128,14 @@ def _policy(jvm: Any, admin: Any, topic: str) -> frozenset[str]:
 
 
 @contextmanager
-def _admin(jvm: Any, settings: Mapping[str, str]) -> Iterator[Any]:
+def _admin(jvm: Any, settings: Mapping[str, str]) -> Iterator[tuple[Any, set[str]]]:
+    """An open admin client, and the names of the existing topics."""
     properties = jvm.java.util.Properties()
     for name, value in settings.items():
         properties.put(name, value)
     admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
     try:
-        yield admin
+        yield admin, set(admin.listTopics().names().get())
     finally:
         admin.close()
 

@@ -13,7 +13,7 @@ from spark_jobs.follow.plan import Position
 from spark_jobs.reconcile.source_table import SourceTable
 
 _PLACE = ("5a1c395e-b41f-11e5-9f22-ba0be0483c18", "shop", "orders")
-SOURCE = SourceTable(*_PLACE, ("id", "seq"), False, False, {"note": False}, {})
+SOURCE = SourceTable(*_PLACE, ("id", "seq"), False, False, frozenset(["note"]), {})
 ORDERS = PublishedTable(SOURCE, prefix="c1", topic="c1.shop.orders")
 ORDERS_ROW = "id int, seq int, note string"
 POSITION = Position(store_version=17, second=1_795_277_866)

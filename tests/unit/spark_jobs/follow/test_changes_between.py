@@ -24,7 +24,7 @@ BEFORE, AFTER = Position(1, 100), Position(2, 200)
 
 
 def table(*, has_statics: bool = False) -> SourceTable:
-    return SourceTable("t", "shop", "t", (), False, has_statics, {}, {})
+    return SourceTable("t", "shop", "t", (), False, has_statics, frozenset(), {})
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ from tests.support.spark.typed_tables import (
 )
 
 Columns = Mapping[str, DataType]
-TABLE = SourceTable("table-1", "shop", "carts", ("k",), False, False, {"v": False, "n": False}, {})
+TABLE = SourceTable("table-1", "shop", "carts", ("k",), False, False, frozenset("vn"), {})
 COLUMNS: Columns = {"k": IntegerType(), "v": StringType(), "n": ShortType()}
 FIRST, SECOND, THIRD = Position(1, 100), Position(2, 100), Position(2, 160)
 
@@ -96,7 +96,7 @@ def test_typed_columns_follow_source_table(source: Source) -> None:
     # one is new.
     items = ArrayType(StructType([StructField("a", IntegerType())]))
     source.columns = {"id": IntegerType(), "items": items, "n": StringType()}
-    changed = replace(TABLE, columns={"items": True, "n": False}, dropped={"v": 5, "n": 7})
+    changed = replace(TABLE, columns=frozenset(["items", "n"]), dropped={"v": 5, "n": 7})
     handler = source.handler()
     assert handler.position(changed) == FIRST
     assert source.rows() == {

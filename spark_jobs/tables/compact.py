@@ -4,8 +4,8 @@ the space."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
-from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import TypedTableOptions
+from spark_jobs.tables.target import maintain
 
 
 def _run(options: TypedTableOptions) -> JobReport:

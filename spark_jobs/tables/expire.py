@@ -3,8 +3,8 @@ read. The latest version and its position always stay."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
-from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import ExpireOptions
+from spark_jobs.tables.target import maintain
 
 
 def _run(options: ExpireOptions) -> JobReport:

@@ -28,10 +28,16 @@ from spark_jobs.reconcile.visible_rows import merger_of, typed_row
 from spark_jobs.session_conf import job_description
 from spark_jobs.tables.columns import Columns, nullable
 from spark_jobs.tables.commit_position import CommitPosition, Part, fingerprints, replaced_columns
-from spark_jobs.tables.commits import apply_batch, read_progress
 from spark_jobs.tables.format.typed_table import TargetError, TypedTable, net_changes
 from spark_jobs.tables.options import TablesJobOptions, TargetOptions
-from spark_jobs.tables.target import create_table, evolve, open_table, require_owner
+from spark_jobs.tables.target import (
+    apply_batch,
+    create_table,
+    evolve,
+    open_table,
+    read_progress,
+    require_owner,
+)
 
 _LEFT_OUT = "Leave the table out of `tables`."
 logger = logging.getLogger(__name__)

@@ -1,13 +1,15 @@
-"""Reads the watermark topic, and reports the watermarks of all tables."""
+"""Reads the watermark topic, evaluates the watermarks of all tables, and reports them."""
 
+import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from prometheus_client import CollectorRegistry, Gauge
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
@@ -18,11 +20,9 @@ from spark_jobs.reconcile.store.commits import largest_offsets, offsets_from_jso
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.kafka import read, read_end_offsets
 from spark_jobs.storage import Folder
-from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import open_table
-from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
+from spark_jobs.tables.target import open_table, read_progress
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
 from spark_jobs.watermarks.state import (
@@ -31,6 +31,12 @@ from spark_jobs.watermarks.state import (
     load_state,
     offsets_of_commit,
     store_state,
+)
+from spark_jobs.watermarks.table_watermark import (
+    TableWatermark,
+    WatermarkRules,
+    moment,
+    table_watermark,
 )
 
 JOB = "watermarks"
@@ -159,6 +165,80 @@ def read_store_offsets(session: SparkSession, path: str) -> Offsets:
     """The offsets that a Delta table has reached, from its latest commits."""
     commits = DeltaTable.forPath(session, path).history(_COMMITS).select("userMetadata").collect()
     return largest_offsets(offsets_of_commit(row["userMetadata"]) for row in commits)
+
+
+def evaluate(
+    reports: Sequence[NodeReport],
+    rules: WatermarkRules,
+    now_ms: int,
+    before: Watermarks,
+    *,
+    tables: Iterable[str] = (),
+    baseline_ms: int | None = None,
+) -> dict[str, TableWatermark]:
+    """The watermarks of `tables`, or of all tables in reports and `before`. Raises InputError."""
+    names = set(tables) or {*before, *(table for report in reports for table in report.tables)}
+    return {
+        table: table_watermark(
+            table, reports, rules, now_ms, before.get(table), baseline_ms=baseline_ms
+        )
+        for table in sorted(names)
+    }
+
+
+def hint_notes(reports: Iterable[NodeReport]) -> tuple[str, ...]:
+    """Notes about hints. They do not delay a watermark, but a replica is missing their writes."""
+    notes = []
+    for report in reports:
+        if report.hints is None:
+            notes.append(f"Node {report.node_id} does not report its hints.")
+        notes += [
+            f"Node {report.node_id} stores hints for {each.host_id} from {moment(each.oldest_ms)}."
+            for each in report.hints or ()
+        ]
+    return tuple(notes)
+
+
+def complete_until(watermark: TableWatermark | None) -> Column:
+    """A column with the watermark of a table as a timestamp; null if it has none."""
+    until_ms = None if watermark is None else watermark.until_ms
+    return F.timestamp_millis(F.lit(until_ms).cast("bigint"))
+
+
+def registry_of(state: WatermarkState) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    in_topics = Gauge(
+        "cdc_table_watermark_timestamp_seconds",
+        "Unix time in seconds up to which the topics contain every acknowledged write, by table; "
+        "NaN if unknown.",
+        ("table",),
+        registry=registry,
+    )
+    consumed = Gauge(
+        "cdc_table_watermark_consumed_timestamp_seconds",
+        "Unix time in seconds up to which the table of `store` or `target` contains every "
+        "acknowledged write, by table; NaN if unknown.",
+        ("table",),
+        registry=registry,
+    )
+    for gauge, watermarks in ((in_topics, state.in_topics), (consumed, state.consumed)):
+        for table in state.in_topics:
+            watermark = watermarks.get(table)
+            until_ms = None if watermark is None else watermark.until_ms
+            gauge.labels(table).set(math.nan if until_ms is None else until_ms / 1000)
+    return registry
+
+
+def values_of(watermarks: Watermarks) -> dict[str, Mapping[str, Any]]:
+    """The watermarks for the report of a command, by table."""
+    return {
+        table: {
+            "since": moment(each.since_ms),
+            "until": None if each.until_ms is None else moment(each.until_ms),
+            "missing": list(each.missing),
+        }
+        for table, each in watermarks.items()
+    }
 
 
 def _message(watermarks: Watermarks, notes: Iterable[str]) -> str:

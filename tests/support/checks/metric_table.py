@@ -17,7 +17,7 @@ from spark_jobs.mongo_reconcile import job as mongo_reconcile
 from spark_jobs.progress import MicroBatch
 from spark_jobs.reconcile import job as reconcile
 from spark_jobs.reconcile.store import StoreSize
-from spark_jobs.watermarks import evaluation as watermarks
+from spark_jobs.watermarks import job as watermarks
 from spark_jobs.watermarks.state import WatermarkState
 
 HEAD = """# Metrics

@@ -21,7 +21,7 @@ from spark_jobs.session import LOCAL_SETTINGS, SETTINGS
 from spark_jobs.session_conf import job_description
 from spark_jobs.tables import read_table
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch
+from spark_jobs.tables.target import apply_batch
 from tests.support.servers.java import java_home
 from tests.support.servers.processes import (
     ServerProcess,

@@ -12,9 +12,8 @@ import spark_jobs
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
-from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import open_table, read_table
+from spark_jobs.tables.target import open_table, read_progress, read_table
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker

@@ -16,10 +16,9 @@ from pyspark.sql.types import IntegerType, LongType, StringType
 
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, read_progress, retry
 from spark_jobs.tables.format.typed_table import TypedTable, net_changes
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import evolve, open_table
+from spark_jobs.tables.target import apply_batch, evolve, open_table, read_progress, retry
 from tests.support.servers.iceberg_rest import IcebergRestCatalog
 from tests.support.spark.options import options_of
 from tests.support.spark.typed_tables import (

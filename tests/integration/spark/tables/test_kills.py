@@ -11,10 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.reconcile import VersionStore, read_schema, table_at
 from spark_jobs.tables.commit_position import Part
-from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.job import run
 from spark_jobs.tables.options import TablesJobOptions
-from spark_jobs.tables.target import open_table, read_table
+from spark_jobs.tables.target import open_table, read_progress, read_table
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.job_process import JobProcess

@@ -19,12 +19,11 @@ from pyspark.sql.types import (
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.tables.commit_position import Part
-from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format import delta
 from spark_jobs.tables.format.typed_table import TargetError
 from spark_jobs.tables.job import TypedTables
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import open_table, read_table
+from spark_jobs.tables.target import open_table, read_progress, read_table
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
     APP,

@@ -10,10 +10,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, read_progress, retry
 from spark_jobs.tables.format import delta, iceberg
 from spark_jobs.tables.format.typed_table import TargetError, TypedTable
-from spark_jobs.tables.target import open_table
+from spark_jobs.tables.target import (
+    ATTEMPTS,
+    ConflictError,
+    apply_batch,
+    open_table,
+    read_progress,
+    retry,
+)
 from tests.support.spark.typed_tables import (
     APP,
     NAME,

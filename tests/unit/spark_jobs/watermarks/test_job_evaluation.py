@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.watermarks.evaluation import (
+from spark_jobs.watermarks.job import (
     complete_until,
     evaluate,
     hint_notes,

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, read_progress
+from spark_jobs.tables.target import apply_batch, read_progress
 from tests.support.fixtures.spark import RunModule
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (

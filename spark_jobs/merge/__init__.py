@@ -85,6 +85,22 @@ class ReadOptions(TypedDict, total=False):
     collection, the time of its statement counts, which is one microsecond later."""
 
 
+class ChangeOptions(TypedDict, total=False):
+    """The two instants of `Merger.changes`."""
+
+    before_s: Required[int]
+    after_s: Required[int]
+    before_truncated_us: int | None
+    after_truncated_us: int | None
+    each: Required[bool]
+
+
+class CompactOptions(TypedDict, total=False):
+    purge_before_s: int | None
+    truncated_us: int | None
+    keep_superseded: bool
+
+
 class Merger:
     """Merges the events of one table. Takes the arguments of `TableMerger`."""
 
@@ -133,14 +149,7 @@ class Merger:
         return _run(self._merger.first_changes(**options), batches)
 
     def changes(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        before_s: int,
-        after_s: int,
-        before_truncated_us: int | None = None,
-        after_truncated_us: int | None = None,
-        each: bool,
+        self, batches: Iterable[pa.RecordBatch], **options: Unpack[ChangeOptions]
     ) -> Iterator[pa.RecordBatch]:
         """The changes in visible rows from new input (`is_new`), a truncation and expiry.
 
@@ -163,22 +172,10 @@ class Merger:
 
         The cost is linear, except that each change of static values, ranges or whole partitions
         evaluates all rows that it may affect."""
-        session = self._merger.changes(
-            before_s=before_s,
-            after_s=after_s,
-            before_truncated_us=before_truncated_us,
-            after_truncated_us=after_truncated_us,
-            each=each,
-        )
-        return _run(session, batches)
+        return _run(self._merger.changes(**options), batches)
 
     def compact(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        purge_before_s: int | None = None,
-        truncated_us: int | None = None,
-        keep_superseded: bool = False,
+        self, batches: Iterable[pa.RecordBatch], **options: Unpack[CompactOptions]
     ) -> Iterator[pa.RecordBatch]:
         """Row states: the latest version of each cell, liveness and deletion of a row.
 
@@ -190,12 +187,7 @@ class Merger:
         - `truncated_us`: drop values up to this write time
         - `keep_superseded`: return the dropped versions too, in states with `is_superseded`.
           `rows(until_us=…)` needs them."""
-        session = self._merger.compact(
-            purge_before_s=purge_before_s,
-            truncated_us=truncated_us,
-            keep_superseded=keep_superseded,
-        )
-        return _run(session, batches)
+        return _run(self._merger.compact(**options), batches)
 
     def __reduce__(self) -> tuple[Any, ...]:
         stored = self._merger.table_schema.to_stored()

@@ -3,7 +3,7 @@
 Python writes the statements row by row, because loading them costs Cassandra and its client far
 more."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -31,11 +31,8 @@ def undo_statements(
     """Statements that turn the rows `now` into the rows `then`. Equal rows need no statement."""
     rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
     statics = _joined(_of_statics(now), _of_statics(then), "pk")
-    parts = [
-        differing.mapInArrow(partial(_undo_all, partial(undo, writer, ts_us)), _ROWS)
-        for differing, undo in ((rows, _undo), (statics, _undo_statics))
-    ]
-    return parts[0].unionByName(parts[1])
+    undo = partial(_undo, writer, ts_us)
+    return rows.mapInArrow(undo, _ROWS).unionByName(statics.mapInArrow(undo, _ROWS))
 
 
 def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -48,22 +45,21 @@ def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterato
     return _batches(statements())
 
 
-def _undo_all(
-    undo: Callable[[dict[str, Any]], Iterator[str]], batches: Iterable[pa.RecordBatch]
+def _undo(
+    writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    return _batches(statement for row in _rows(batches) for statement in undo(row))
+    """Statements for rows, or for the static values of partitions, which have no `ck`."""
 
+    def statements() -> Iterator[str]:
+        for row in _rows(batches):
+            now, then = (row[side] and {"pk": row["pk"], **row[side]} for side in ("now", "then"))
+            if "ck" in row:
+                yield from writer.undo(now, then, ts_us)
+            else:
+                before, after = (() if side is None else side["cells"] for side in (now, then))
+                yield from writer.undo_statics(row["pk"], before, after, ts_us)
 
-def _undo(writer: StatementWriter, ts_us: int, row: dict[str, Any]) -> Iterator[str]:
-    now, then = (
-        None if row[side] is None else {"pk": row["pk"], **row[side]} for side in ("now", "then")
-    )
-    return writer.undo(now, then, ts_us)
-
-
-def _undo_statics(writer: StatementWriter, ts_us: int, row: dict[str, Any]) -> Iterator[str]:
-    now, then = (() if row[side] is None else row[side]["cells"] for side in ("now", "then"))
-    return writer.undo_statics(row["pk"], now, then, ts_us)
+    return _batches(statements())
 
 
 def _of_rows(rows: DataFrame) -> DataFrame:

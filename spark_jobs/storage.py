@@ -33,8 +33,10 @@ class Folder:
     def exists(self, name: str) -> bool:
         return self._has(name) or self._has(name + _OLD)
 
-    def read_text(self, name: str) -> str:
-        """The text of the last complete write."""
+    def read_text(self, name: str, default: str | None = None) -> str:
+        """The text of the last complete write. `default` replaces a missing file."""
+        if default is not None and not self.exists(name):
+            return default
         stream = self._files.open(self._child(name if self._has(name) else name + _OLD))
         try:
             return bytes(stream.readAllBytes()).decode("utf-8")

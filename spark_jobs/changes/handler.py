@@ -51,9 +51,7 @@ class BatchJournal:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._last = _Entry()
-        if folder.exists(FILE):
-            self._last = _ENTRY.validate_json(folder.read_text(FILE))
+        self._last = _ENTRY.validate_json(folder.read_text(FILE, "{}"))
 
     @property
     def position(self) -> Position | None:

@@ -170,7 +170,7 @@ class _RunProgress:
         self._saved_ms = 0
         self._show = show
         self._last: MicroBatch | None = None
-        self.stats = RunStats(node_seen_ms=self._load())
+        self.stats = RunStats(node_seen_ms=json.loads(self._folder.read_text(REPLICAS_FILE, "{}")))
 
     def add(self, progress: Mapping[str, Any]) -> None:
         batch = batch_stats(progress)
@@ -191,12 +191,6 @@ class _RunProgress:
         self._saved_ms = _now_ms()
         self._reporter.report_run(self.stats, self._saved_ms, self._last, has_failed=has_failed)
         self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
-
-    def _load(self) -> dict[str, int]:
-        seen: dict[str, int] = {}
-        if self._folder.exists(REPLICAS_FILE):
-            seen = json.loads(self._folder.read_text(REPLICAS_FILE))
-        return seen
 
 
 def reject_late_rows(batch: BatchStats) -> None:

@@ -157,9 +157,7 @@ class SourceTopics:
         self._session = session
         self._options = options
         self._folder = Folder(session, options.checkpoint)
-        self._ids: dict[str, str] = {}
-        if self._folder.exists(FILE):
-            self._ids = json.loads(self._folder.read_text(FILE))
+        self._ids: dict[str, str] = json.loads(self._folder.read_text(FILE, "{}"))
         facts = self.verify()
         found = [topic for topic, each in facts.items() if each.is_compacted]
         text = (

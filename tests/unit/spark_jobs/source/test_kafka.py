@@ -37,11 +37,8 @@ class Broker:
         self.topics[name] = TopicFacts(name_of_id, is_compacted)
 
     # The checkpoint's folder.
-    def exists(self, name: str) -> bool:
-        return name in self.files
-
-    def read_text(self, name: str) -> str:
-        return self.files[name]
+    def read_text(self, name: str, default: str) -> str:
+        return self.files.get(name, default)
 
     def write_text(self, name: str, text: str) -> None:
         self.files[name] = text

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -20,6 +20,7 @@ from spark_jobs.compare.row_difference import (
 )
 from spark_jobs.rebuild.statements import key_condition
 from spark_jobs.rebuild.table_layout import TableLayout
+from spark_jobs.reconcile.visible_rows import is_same_row, rows_that_differ
 
 DIFFERENCES = pa.schema(
     {
@@ -84,21 +85,10 @@ class Explainer:
 def differing_rows(
     live: DataFrame, store: DataFrame, ranges: int, columns: ComparedColumns
 ) -> DataFrame:
-    """The rows whose values or write times differ, with both sides as `live` and `store`.
-
-    The static values of a partition form a row with a null `ck`.
-    """
-    sides = [
-        _with_statics(rows.withColumn("range", range_of(F.col("token"), ranges))).select(
-            *_KEY, F.struct("ckv", "live", "cells").alias(name)
-        )
-        for name, rows in (("live", live), ("store", store))
-    ]
-    left, right = sides[0].alias("l"), sides[1].alias("s")
-    both = left.join(right, _is_same_row("l", "s"), "full").select(
-        *(F.coalesce(f"l.{name}", f"s.{name}").alias(name) for name in _KEY), "live", "store"
-    )
-    return both.where(~_content("live", columns).eqNullSafe(_content("store", columns)))
+    """The rows whose values or write times differ, with both sides as `live` and `store`."""
+    number = range_of(F.col("token"), ranges)
+    sides = {"live": live.withColumn("range", number), "store": store.withColumn("range", number)}
+    return rows_that_differ(sides, _KEY, lambda row: content(row["cells"], columns))
 
 
 def explained(rows: DataFrame, explainer: Explainer) -> DataFrame:
@@ -112,7 +102,7 @@ def with_later_writes(differences: DataFrame, changed: DataFrame) -> DataFrame:
     cause = F.when(is_changed, Cause.WRITTEN_AFTER.value).otherwise(F.col("d.cause"))
     joined = differences.alias("d").join(
         changed.select(*_KEY).alias("c"),
-        _is_same_row("d", "c") & (F.col("d.cause") == Cause.LOSS.value),
+        is_same_row("d", "c", _KEY) & (F.col("d.cause") == Cause.LOSS.value),
         "left",
     )
     return joined.select(
@@ -121,31 +111,6 @@ def with_later_writes(differences: DataFrame, changed: DataFrame) -> DataFrame:
             for name in DIFFERENCES.names
         )
     )
-
-
-def _is_same_row(one: str, other: str) -> Column:
-    condition = F.lit(True)
-    for name in _KEY:
-        condition &= F.col(f"{one}.{name}").eqNullSafe(F.col(f"{other}.{name}"))
-    return condition
-
-
-def _with_statics(rows: DataFrame) -> DataFrame:
-    regular = rows.where(F.col("ck").isNotNull())
-    statics = rows.where(F.size("statics") > 0).dropDuplicates(["token", "pk"])
-    return regular.unionByName(
-        statics.withColumns(
-            {
-                "ck": F.lit(None).cast("binary"),
-                "live": F.lit(None).cast(rows.schema["live"].dataType),
-                "cells": F.col("statics"),
-            }
-        )
-    )
-
-
-def _content(side: str, columns: ComparedColumns) -> Column:
-    return F.when(F.col(side).isNotNull(), content(F.col(f"{side}.cells"), columns))
 
 
 def _time(ts_us: int | None) -> str:

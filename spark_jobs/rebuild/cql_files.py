@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.rebuild.statements import StatementWriter
+from spark_jobs.reconcile.visible_rows import rows_that_differ
 
 STATEMENT = "statement"
 _SCHEMA = pa.schema([(STATEMENT, pa.string())])
@@ -29,10 +30,8 @@ def undo_statements(
     now: DataFrame, then: DataFrame, writer: StatementWriter, ts_us: int
 ) -> DataFrame:
     """Statements that turn the rows `now` into the rows `then`. Equal rows need no statement."""
-    rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
-    statics = _joined(_of_statics(now), _of_statics(then), "pk")
-    undo = partial(_undo, writer, ts_us)
-    return rows.mapInArrow(undo, _ROWS).unionByName(statics.mapInArrow(undo, _ROWS))
+    differing = rows_that_differ({"now": now, "then": then}, ("token", "pk", "ck"), _content)
+    return differing.mapInArrow(partial(_undo, writer, ts_us), _ROWS)
 
 
 def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -48,12 +47,12 @@ def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterato
 def _undo(
     writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Statements for rows, or for the static values of partitions, which have no `ck`."""
+    """Statements for rows, or for the static values of partitions, whose `ck` is null."""
 
     def statements() -> Iterator[str]:
         for row in _rows(batches):
             now, then = (row[side] and {"pk": row["pk"], **row[side]} for side in ("now", "then"))
-            if "ck" in row:
+            if row["ck"] is not None:
                 yield from writer.undo(now, then, ts_us)
             else:
                 before, after = (() if side is None else side["cells"] for side in (now, then))
@@ -62,35 +61,10 @@ def _undo(
     return _batches(statements())
 
 
-def _of_rows(rows: DataFrame) -> DataFrame:
-    """The rows of the table, with their content as `shown`."""
-    found = rows.where(F.col("ck").isNotNull())
-    return found.select("pk", "ck", F.struct("ckv", "live", "cells").alias("shown"))
-
-
-def _of_statics(rows: DataFrame) -> DataFrame:
-    """One row per partition with static values."""
-    found = rows.where(F.size("statics") > 0)
-    statics = found.groupBy("pk").agg(F.first("statics").alias("statics"))
-    return statics.select("pk", F.struct(F.col("statics").alias("cells")).alias("shown"))
-
-
-def _joined(now: DataFrame, then: DataFrame, *key: str) -> DataFrame:
-    """The rows with different content, as `now` and `then`; null for a missing row."""
-    both = now.withColumnRenamed("shown", "now").join(
-        then.withColumnRenamed("shown", "then"), [*key], "full"
-    )
-    differ = ~_content(both, "now").eqNullSafe(_content(both, "then"))
-    return both.where(differ)
-
-
-def _content(rows: DataFrame, side: str) -> Column:
+def _content(row: Column) -> Column:
     """What a row shows now and later, without write times."""
-    cells = F.transform(F.col(side)["cells"], lambda cell: cell.dropFields("ts", "ttl"))
-    content = [cells.alias("cells")]
-    if "ck" in rows.columns:
-        content.append(F.col(side)["live"].dropFields("ts", "ttl").alias("live"))
-    return F.when(F.col(side).isNotNull(), F.struct(*content))
+    cells = F.transform(row["cells"], lambda cell: cell.dropFields("ts", "ttl"))
+    return F.struct(cells, row["live"].dropFields("ts", "ttl"))
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,12 @@
 """Merges the rows that `SELECT *` shows at a second, with the table's columns and types."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import and_
 
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -49,6 +50,46 @@ def first_changes(stored: DataFrame, merger: Merger, options: ReadOptions) -> Da
     """
     rows = stored.select(*MERGED, F.lit(True).alias("is_new"))
     return merged(rows, partial(merger.first_changes, **options), merger.changes_schema)
+
+
+def rows_that_differ(
+    sides: Mapping[str, DataFrame], key: Sequence[str], content: Callable[[Column], Column]
+) -> DataFrame:
+    """The rows with different content in two results of `Merger.rows`, the values of `sides`.
+
+    The columns are `key`, which ends with `ck`, and each side as a struct of `ckv`, `live` and
+    `cells`, null for a missing row. The static values of a partition form a row with a null `ck`.
+    `content` selects what is compared of such a struct.
+    """
+    left, right = (
+        _with_statics(rows).select(*key, F.struct("ckv", "live", "cells").alias(name))
+        for name, rows in sides.items()
+    )
+    both = left.alias("l").join(right.alias("r"), is_same_row("l", "r", key), "full")
+    found = both.select(*(F.coalesce(f"l.{name}", f"r.{name}").alias(name) for name in key), *sides)
+    one, other = (F.when(F.col(name).isNotNull(), content(F.col(name))) for name in sides)
+    return found.where(~one.eqNullSafe(other))
+
+
+def is_same_row(one: str, other: str, key: Sequence[str]) -> Column:
+    """The condition of a join of two aliases. Null keys are equal."""
+    return reduce(
+        and_, (F.col(f"{one}.{name}").eqNullSafe(F.col(f"{other}.{name}")) for name in key)
+    )
+
+
+def _with_statics(rows: DataFrame) -> DataFrame:
+    regular = rows.where(F.col("ck").isNotNull())
+    statics = rows.where(F.size("statics") > 0).dropDuplicates(["token", "pk"])
+    return regular.unionByName(
+        statics.withColumns(
+            {
+                "ck": F.lit(None).cast("binary"),
+                "live": F.lit(None).cast(rows.schema["live"].dataType),
+                "cells": F.col("statics"),
+            }
+        )
+    )
 
 
 def write_typed(changes: DataFrame, write: Callable[[DataFrame], None]) -> tuple[int, list[str]]:

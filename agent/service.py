@@ -20,12 +20,11 @@ from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
 from agent.node.connection import node_connection
 from agent.node.settings import configured_quota, deletes_at_bytes, node_quota
-from agent.pipeline.context import PipelineSettings
-from agent.pipeline.pipeline import Pipeline, PipelineParts
+from agent.pipeline.context import PipelineParts, PipelineSettings
+from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import open_with
 from agent.pipeline.schema_changes import SchemaAnnouncer
-from agent.pipeline.steps.watermark import WatermarkParts
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
@@ -44,7 +43,7 @@ from agent.transfer.own_class import load_class
 from agent.transfer.registry import create_transfer
 from agent.transfer.transfer import Transfer
 from agent.watermark.coverage import CoverageStore
-from agent.watermark.message import WatermarkSender
+from agent.watermark.message import WatermarkParts, WatermarkSender
 from agent.watermark.node_probe import NodeProber, NodeWatch
 from cdc_extension import __version__
 from commitlog import CounterHistory, EventFormat

@@ -1,27 +1,34 @@
 """The settings of a pipeline, its offsets, and the parts that the steps of a tick share."""
 
 from collections.abc import Callable, Container, Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.accord.capture import Record
+from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
-from agent.pipeline.reader import ReadWorker
+from agent.pipeline.read_attempts import ReadAttempts
+from agent.pipeline.reader import OpenReader, ReadWorker
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
+from agent.quarantine.quarantine import Quarantine
 from agent.schema import SchemaHolder
 from agent.segments.offsets import SegmentOffsets
-from agent.segments.plan import Segments
+from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
-from agent.watermark.message import PlainBatch
+from agent.transfer.transfer import Transfer
+from agent.watermark.message import PlainBatch, WatermarkParts
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
-from sidecar.encoding import Unregistered
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.schema_registry.registrar import Registrar
+from sidecar.sinks.base import Sink
 from sidecar.tracing import Tracing
 from sidecar.transform import Transform
 
@@ -99,26 +106,86 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         self.reached = ledger.trimmed(present)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineParts:
+    """The parts of the agent that a pipeline uses."""
+
+    open_reader: OpenReader
+    schema: SchemaHolder
+    sink: Sink
+    store: OffsetStore
+    ledger: SegmentOffsets
+    """The offsets in `store`."""
+    transfer: Transfer
+    quarantine: Quarantine
+    metrics: AgentMetrics
+    attempts: ReadAttempts | None = None
+    registrar: Registrar[Unregistered] | None = None
+    announcer: SchemaAnnouncer | None = None
+    snapshot: Snapshot | None = None
+    snapshot_store: OffsetStore | None = None
+    """Stores the progress of `snapshot`; defaults to `store`."""
+    accord: Callable[[Record], AccordJournal] | None = None
+    """Creates the reader of transactions, which records lost changes through its argument."""
+    watermark: WatermarkParts | None = None
+
+
 class PipelineContext:
     """The parts that all steps share. Only for the pipeline's thread."""
 
-    settings: PipelineSettings
-    schema: SchemaHolder
-    metrics: AgentMetrics
-    clock: Callable[[], float]
-    """Returns seconds."""
-    scanner: DirectoryScanner
-    read_worker: ReadWorker
-    blocked_read: BlockedRead
-    delivery: Delivery[EventSource, int]
-    offsets: OffsetCommitter
-    disposer: SegmentDisposer
-    registrar: Registrar[Unregistered]
-    segments: Segments
-    snapshot: Snapshot | None = None
-    announcer: SchemaAnnouncer | None = None
-    """Creates messages for the schema-change topic; None without this topic."""
+    def __init__(
+        self,
+        settings: PipelineSettings,
+        parts: PipelineParts,
+        executor: Executor,
+        wake: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Any thread may call `wake`; `clock` returns seconds."""
+        directory, metrics = settings.cdc_raw_directory, parts.metrics
+        self.settings = settings
+        self.schema = parts.schema
+        self.metrics = metrics
+        self.clock = clock
+        self.scanner = DirectoryScanner(
+            directory,
+            settings.poll_interval_ms / 1000,
+            wake,
+            clock=clock,
+            commit_log=settings.commit_log_directory,
+        )
+        self.read_worker = ReadWorker(
+            directory, parts.open_reader, executor, wake, parts.attempts, clock=clock
+        )
+        self.blocked_read = BlockedRead(settings.blocked_timeout_ms / 1000)
+        self.delivery: Delivery[EventSource, int] = Delivery(
+            parts.sink,
+            settings.window_max_events,
+            settings.window_max_bytes,
+            metrics=metrics.delivery,
+            clock=clock,
+            transform=settings.transform,
+            dead_letter_topic=settings.dead_letter_topic,
+            tracing=settings.tracing,
+            read_max_events=settings.read_max_events,
+            read_max_bytes=settings.read_max_bytes,
+        )
+        self.offsets = OffsetCommitter(
+            parts.store,
+            parts.ledger,
+            settings.offset_flush_interval_ms / 1000,
+            parts.announcer,
+            metrics=metrics.delivery,
+            clock=clock,
+        )
+        self.disposer = SegmentDisposer(
+            directory, parts.transfer, parts.quarantine, metrics, clock=clock
+        )
+        self.registrar = parts.registrar or Registrar(SchemaIds(), {})
+        self.segments = segments_from_offsets(parts.ledger)
+        self.snapshot = parts.snapshot
+        self.announcer = parts.announcer
+        """Creates messages for the schema-change topic; None without this topic."""
 
     @property
     def may_publish(self) -> bool:

@@ -1,66 +1,30 @@
-"""Assembles the parts of one node's pipeline around the loop."""
+"""One node's pipeline: runs the steps of a tick, in order, for its segments and snapshot."""
 
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
 
-from agent.accord.capture import Record
-from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
-from agent.metrics import VANISHED, AgentMetrics
-from agent.pipeline.blocked_read import BlockedRead
-from agent.pipeline.context import OffsetCommitter, PipelineContext, PipelineSettings
-from agent.pipeline.directory_scanner import DirectoryScanner
-from agent.pipeline.read_attempts import ReadAttempts
-from agent.pipeline.reader import OpenReader, ReadWorker
-from agent.pipeline.schema_changes import SchemaAnnouncer
-from agent.pipeline.segment_disposer import SegmentDisposer
-from agent.pipeline.segment_source import SegmentSource
-from agent.pipeline.steps.watermark import WatermarkParts
-from agent.pipeline.view import View, set_gauges
+from agent.metrics import VANISHED
+from agent.pipeline.context import PipelineContext, PipelineParts, PipelineSettings
+from agent.pipeline.steps.blocked import BlockedStep
+from agent.pipeline.steps.finish import AcknowledgeStep, DisposeStep
+from agent.pipeline.steps.intake import RequeueStep, ScanStep
+from agent.pipeline.steps.read import ReadStep
+from agent.pipeline.steps.snapshot import SnapshotStep
+from agent.pipeline.steps.watermark import WatermarkStep
+from agent.pipeline.view import View, ViewBuilder, set_gauges
 from agent.quarantine.files import LostRange
-from agent.quarantine.quarantine import Quarantine
-from agent.schema import SchemaHolder
-from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
-from agent.snapshot.snapshot import Snapshot
-from agent.transfer.transfer import Transfer
-from sidecar.delivery.delivery import Delivery
-from sidecar.encoding import SchemaIds, Unregistered
-from sidecar.offsets.flusher import OffsetStore
 from sidecar.runtime.loop import Loop, LoopPipeline, Wakeup
-from sidecar.schema_registry.registrar import Registrar
-from sidecar.sinks.base import Sink
 from sidecar.status.publisher import StatusPublisher
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineParts:
-    """The parts of a pipeline."""
-
-    open_reader: OpenReader
-    schema: SchemaHolder
-    sink: Sink
-    store: OffsetStore
-    ledger: SegmentOffsets
-    """The offsets in `store`."""
-    transfer: Transfer
-    quarantine: Quarantine
-    metrics: AgentMetrics
-    attempts: ReadAttempts | None = None
-    registrar: Registrar[Unregistered] | None = None
-    announcer: SchemaAnnouncer | None = None
-    snapshot: Snapshot | None = None
-    snapshot_store: OffsetStore | None = None
-    """Stores the progress of `snapshot`; defaults to `store`."""
-    accord: Callable[[Record], AccordJournal] | None = None
-    """Creates the reader of transactions, which records lost changes through its argument."""
-    watermark: WatermarkParts | None = None
-
-
 class Pipeline(LoopPipeline[View]):
-    """Delivers one node's segments to one sink."""
+    """Delivers one node's segments to one sink. Its loop calls it as its
+    `sidecar.runtime.loop.ChangeSource`."""
+
+    is_finished = False
 
     def __init__(
         self,
@@ -70,30 +34,41 @@ class Pipeline(LoopPipeline[View]):
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`executor` has one worker, and defaults to a new thread; `clock` returns seconds."""
-        self._wakeup = Wakeup()
-        worker = executor or ThreadPoolExecutor(1, "reader")
-        metrics = parts.metrics
-        self.context = _create_context(settings, parts, worker, self._wakeup, clock)
-        """The parts that all steps share. Only for the pipeline's thread."""
-        disposer = self.context.disposer
+        """`executor` has one worker, and defaults to a new thread; `close` shuts it down. `clock`
+        returns seconds."""
+        wakeup, metrics = Wakeup(), parts.metrics
+        self.wake = wakeup.ring
+        """Requests a tick after a change, such as a new schema. Any thread may call it."""
+        self._executor = executor or ThreadPoolExecutor(1, "reader")
+        context = PipelineContext(settings, parts, self._executor, wakeup.ring, clock)
+        self.context = context
+        self._views = ViewBuilder(context)
 
         def record(name: SegmentName, lost: LostRange) -> bool:
-            return disposer.record(name, (lost,), VANISHED)
+            return context.disposer.record(name, (lost,), VANISHED)
 
-        publisher = StatusPublisher[View](metrics.delivery, lambda view: set_gauges(view, metrics))
-        source = SegmentSource(
-            self.context,
-            worker,
-            publisher,
-            snapshot_store=parts.snapshot_store or parts.store,
-            journal=None if parts.accord is None else parts.accord(record),
-            watermark=parts.watermark,
+        self._journal = None if parts.accord is None else parts.accord(record)
+        self._requeue = RequeueStep(context)
+        self._scan = ScanStep(context, self._requeue)
+        self._blocked = BlockedStep(context)
+        self._read = ReadStep(context, self._blocked)
+        acknowledge, self._dispose = AcknowledgeStep(context), DisposeStep(context)
+        self.note_progress = acknowledge.advance
+        self.keep_dead_letter = acknowledge.keep_dead_letter
+        self.dispose = self._dispose.tick
+        self._snapshot = SnapshotStep(context, parts.snapshot_store or parts.store)
+        self._watermark = (
+            None
+            if parts.watermark is None
+            else WatermarkStep(context, parts.watermark, self._requeue)
         )
+        publisher = StatusPublisher[View](metrics.delivery, lambda view: set_gauges(view, metrics))
+        # The loop publishes when it is created.
+        self._publisher = publisher
         loop = Loop(
-            source,
-            self.context.delivery,
-            self._wakeup,
+            self,
+            context.delivery,
+            wakeup,
             metrics=metrics.delivery,
             waits_when_denied=settings.waits_when_denied,
             clock=clock,
@@ -108,58 +83,96 @@ class Pipeline(LoopPipeline[View]):
         last_tick_s = super().last_tick_s
         return last_tick_s if reading_since_s is None else min(last_tick_s, reading_since_s)
 
-    def wake(self) -> None:
-        """Requests a tick after a change, such as a new schema. Any thread may call it."""
-        self._wakeup.ring()
+    @property
+    def is_reading(self) -> bool:
+        return self.context.read_worker.is_busy
 
+    @property
+    def may_read(self) -> bool:
+        return self.context.delivery.has_room or self.is_reading
 
-def _create_context(
-    settings: PipelineSettings,
-    parts: PipelineParts,
-    worker: Executor,
-    wakeup: Wakeup,
-    clock: Callable[[], float],
-) -> PipelineContext:
-    directory, metrics = settings.cdc_raw_directory, parts.metrics
-    return PipelineContext(
-        settings=settings,
-        schema=parts.schema,
-        metrics=metrics,
-        clock=clock,
-        scanner=DirectoryScanner(
-            directory,
-            settings.poll_interval_ms / 1000,
-            wakeup.ring,
-            clock=clock,
-            commit_log=settings.commit_log_directory,
-        ),
-        read_worker=ReadWorker(
-            directory, parts.open_reader, worker, wakeup.ring, parts.attempts, clock=clock
-        ),
-        blocked_read=BlockedRead(settings.blocked_timeout_ms / 1000),
-        delivery=Delivery(
-            parts.sink,
-            settings.window_max_events,
-            settings.window_max_bytes,
-            metrics=metrics.delivery,
-            clock=clock,
-            transform=settings.transform,
-            dead_letter_topic=settings.dead_letter_topic,
-            tracing=settings.tracing,
-            read_max_events=settings.read_max_events,
-            read_max_bytes=settings.read_max_bytes,
-        ),
-        offsets=OffsetCommitter(
-            parts.store,
-            parts.ledger,
-            settings.offset_flush_interval_ms / 1000,
-            parts.announcer,
-            metrics=metrics.delivery,
-            clock=clock,
-        ),
-        disposer=SegmentDisposer(directory, parts.transfer, parts.quarantine, metrics, clock=clock),
-        registrar=parts.registrar or Registrar(SchemaIds(), {}),
-        segments=segments_from_offsets(parts.ledger),
-        snapshot=parts.snapshot,
-        announcer=parts.announcer,
-    )
+    def begin(self) -> None:
+        """Does nothing, because the first scan determines the first position."""
+
+    def prepare(self) -> bool:
+        """Raises fatal errors of the schema or registry; otherwise reading would continue with the
+        known schema, and fail only at a new table."""
+        if (fatal := self.context.schema.fatal or self.context.registrar.fatal) is not None:
+            raise fatal
+        return False
+
+    def read(self) -> bool:
+        worked = self._read.announce()
+        worked |= self._requeue.tick()
+        worked |= self._read_journal()
+        worked |= self._scan.tick()
+        worked |= self._read.take()
+        worked |= self._blocked.tick()
+        worked |= self._read.start()
+        worked |= self._snapshot.tick()
+        if self._watermark is not None:
+            worked |= self._watermark.tick()
+        return worked
+
+    def _read_journal(self) -> bool:
+        """Reads the Accord journal if a read is due."""
+        # Before it reads the quarantine, the agent does not know which segments are requeued.
+        if self._journal is None or self._requeue.names is None or not self._journal.tick():
+            return False
+        self.context.scanner.request()
+        return True
+
+    def save(self) -> None:
+        self.context.offsets.save()
+        self._snapshot.save()
+
+    def save_last(self) -> None:
+        self.context.offsets.save_last()
+        self._snapshot.save_last()
+
+    def rewind(self) -> None:
+        context = self.context
+        context.disposer.resolve_dead_letters()
+        self._read.abandon()
+        self._snapshot.rollback()
+        if context.announcer is not None:
+            context.announcer.rewind()
+        if self._watermark is not None:
+            self._watermark.rewind()
+        context.blocked_read.end()
+        context.segments.reset(segments_from_offsets(context.offsets.reached))
+        context.scanner.request()
+
+    def due_in_s(self) -> float:
+        context, now_s = self.context, self.context.clock()
+        due = [context.scanner.due_in_s]
+        others = (
+            self._scan.due_in_s,
+            None if self._journal is None else self._journal.due_in_s,
+            self._dispose.due_in_s,
+            context.offsets.due_in_s,
+            self._snapshot.flusher.due_in_s,
+            context.blocked_read.due_in_s(now_s),
+            None if self._watermark is None else self._watermark.due_in_s,
+        )
+        due += (each for each in others if each is not None)
+        if self._read.is_waiting or context.delivery.rejected:
+            due.append(context.disposer.record_in_s)
+        return min(due)
+
+    def publish(self, *, is_stopping: bool) -> None:
+        view = self._views.build(
+            is_stopping=is_stopping,
+            snapshot_save_error=self._snapshot.flusher.error,
+            watermark_error="" if self._watermark is None else self._watermark.error,
+            accord=None if self._journal is None else self._journal.view,
+        )
+        self._publisher.publish(view)
+
+    def close(self) -> None:
+        self.context.scanner.close()
+        if self._journal is not None:
+            self._journal.close()
+        # Otherwise the process would wait for a running read.
+        self._read.abandon()
+        self._executor.shutdown(wait=False, cancel_futures=True)

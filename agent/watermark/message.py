@@ -1,6 +1,6 @@
 """Creates the messages of the watermark topic (docs/reference/watermarks.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -8,8 +8,8 @@ from zlib import crc32
 import orjson
 
 from agent.schema import NodeIdentity
-from agent.watermark.coverage import Coverage
-from agent.watermark.node_probe import NodeProbe
+from agent.watermark.coverage import Coverage, CoverageStore
+from agent.watermark.node_probe import NodeProbe, NodeWatch
 from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch
 
@@ -110,3 +110,14 @@ class WatermarkSender:
         partition_hash = crc32(key) & 0x7FFFFFFF
         message = (self.topic, key, orjson.dumps(document), headers, partition_hash)
         return PlainBatch([message], 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkParts:
+    """The parts of the agent that the pipeline uses for watermarks."""
+
+    sender: WatermarkSender
+    probes: NodeWatch
+    store: CoverageStore
+    now_ms: Callable[[], int]
+    """The clock of this machine, which is also the node's clock."""

@@ -11,7 +11,7 @@ class SnapshotStep:
         """`store` receives the progress of the snapshot in `context`."""
         self._context = context
         # Without a snapshot, there is never anything to save.
-        self._flusher = OffsetFlusher(
+        self.flusher = OffsetFlusher(
             store,
             SnapshotOffsets("") if context.snapshot is None else context.snapshot.offsets,
             SnapshotOffsets.to_entries,
@@ -19,16 +19,6 @@ class SnapshotStep:
             metrics=context.metrics.delivery,
             clock=context.clock,
         )
-
-    @property
-    def save_in_s(self) -> float | None:
-        """Seconds until a save is due; None if there is nothing to save."""
-        return self._flusher.due_in_s
-
-    @property
-    def error(self) -> str:
-        """Why the latest save failed; empty if it succeeded."""
-        return self._flusher.error
 
     def tick(self) -> bool:
         """Adds a page if the window can hold it together with the next read of the log, so that the
@@ -48,7 +38,7 @@ class SnapshotStep:
 
     def save(self) -> None:
         """Saves progress if a save is due; immediately if the state of a table changed."""
-        flusher, snapshot = self._flusher, self._context.snapshot
+        flusher, snapshot = self.flusher, self._context.snapshot
         if snapshot is not None:
             flusher.reached = snapshot.offsets
             flusher.save(at_once=flusher.reached.states != flusher.stored.states)
@@ -56,8 +46,8 @@ class SnapshotStep:
     def save_last(self) -> None:
         """Saves the final progress."""
         if (snapshot := self._context.snapshot) is not None:
-            self._flusher.reached = snapshot.offsets
-            self._flusher.save_last()
+            self.flusher.reached = snapshot.offsets
+            self.flusher.save_last()
 
     def rollback(self) -> None:
         """Causes unacknowledged rows to be read again."""

@@ -6,28 +6,16 @@ everything that it logged up to one sync lag before the probe. If a cycle takes 
 interval, the agent sends the previous watermark with the cause, and continues.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from agent.cdc_raw.observation import Observation
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.steps.intake import RequeueStep
-from agent.watermark.coverage import Barrier, Coverage, CoverageStore, barrier_at, begun
-from agent.watermark.message import WATERMARK, Obstacle, WatermarkSender
-from agent.watermark.node_probe import NodeProbe, NodeWatch
+from agent.watermark.coverage import Barrier, Coverage, barrier_at, begun
+from agent.watermark.message import WATERMARK, Obstacle, WatermarkParts
+from agent.watermark.node_probe import NodeProbe
 from sidecar.errors import SidecarError
 from sidecar.quantities import size_text
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkParts:
-    """Other parts of the agent that the step uses."""
-
-    sender: WatermarkSender
-    probes: NodeWatch
-    store: CoverageStore
-    now_ms: Callable[[], int]
-    """The clock of this machine, which is also the node's clock."""
 
 
 class WatermarkStep:

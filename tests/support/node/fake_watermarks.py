@@ -5,11 +5,10 @@ from typing import Any
 
 import orjson
 
-from agent.pipeline.steps.watermark import WatermarkParts
 from agent.schema import NodeIdentity
 from agent.snapshot.ring import whole_ring
 from agent.watermark.coverage import Coverage
-from agent.watermark.message import WatermarkSender
+from agent.watermark.message import WatermarkParts, WatermarkSender
 from agent.watermark.node_probe import NodeProbe, ProbeResult, Replication
 from sidecar.errors import UnavailableError
 from tests.support.pipeline.fakes import FakeClock

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.metrics import AgentMetrics
-from agent.pipeline.context import PipelineSettings
-from agent.pipeline.pipeline import Pipeline, PipelineParts
+from agent.pipeline.context import PipelineParts, PipelineSettings
+from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import OpenReader
 from agent.pipeline.schema_changes import SchemaAnnouncer

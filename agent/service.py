@@ -33,7 +33,6 @@ from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.snapshot.connection import page_connection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.offsets import snapshot_offsets_from_entries
-from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_pages
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
@@ -225,17 +224,11 @@ class AgentService:
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
         return Snapshot(
-            SnapshotSettings(
-                mode=properties.snapshot_mode,
-                consistency=properties.snapshot_consistency,
-                scan_interval_ms=properties.snapshot_scan_interval_ms,
-                rows_per_second=properties.snapshot_rows_per_second or None,
-                ranges=properties.snapshot_ranges,
-                page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
-            ),
+            properties,
             page_connection(config, event_format),
             SchemaEncoders(self._holder, event_format, self._registrar),
             snapshot_offsets_from_entries(stored.values, identity.node_id),
+            page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
             on_ready=self._status.wake_pipeline,
         )
 

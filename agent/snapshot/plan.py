@@ -1,4 +1,4 @@
-"""Settings of snapshots, the choice of tables, and the parts in which tables are copied."""
+"""The choice of tables, and the parts in which tables are copied."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,21 +7,6 @@ from typing import Literal
 from agent.snapshot.offsets import SnapshotOffsets
 from agent.snapshot.ring import TokenRange
 from commitlog import EventBatch
-
-SnapshotMode = Literal["initial", "always", "never"]
-SnapshotRanges = Literal["primary", "replica", "all"]
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotSettings:
-    mode: SnapshotMode
-    consistency: str
-    scan_interval_ms: int
-    rows_per_second: int | None
-    """None means no limit."""
-    ranges: SnapshotRanges
-    page_bytes: int
-    """Approximate size of the events of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +40,7 @@ class Plan:
 def plan(
     tables: Iterable[NodeTable],
     offsets: SnapshotOffsets,
-    mode: SnapshotMode,
+    mode: Literal["initial", "always", "never"],
     *,
     is_first_scan: bool,
 ) -> Plan:

@@ -70,18 +70,14 @@ class SnapshotState:
             self._offsets = self._offsets.with_table(table)
             self._rollback()
 
-    def change(self, name: str, change: Callable[[TableSnapshot], TableSnapshot | None]) -> bool:
-        """Changes the snapshot of a table (`keyspace.table`). Returns False if there is none, or if
-        `change` returns None."""
+    def stop_table(self, name: str) -> bool:
+        """Stops the snapshot of a table (`keyspace.table`); returns False if none is running."""
         with self._changed:
-            tables = self._offsets.tables.values()
-            found = next((each for each in tables if each.table == name), None)
-            after = None if found is None else change(found)
-            if after is None:
-                return False
-            self._offsets = self._offsets.with_table(after)
-            self._rollback()
-            return True
+            for table in self._offsets.tables.values():
+                if table.table == name and table.state in (State.COPYING, State.REFUSED):
+                    self.put(replace(table, state=State.STOPPED))
+                    return True
+            return False
 
     def note_scan(self, forget: Iterable[str], counter_tables: int) -> list[str]:
         """Notes the result of a scan; returns the names of forgotten tables."""

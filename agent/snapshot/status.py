@@ -30,9 +30,9 @@ _COMPONENT = "snapshot"
 def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
     settings, tables = snapshot.settings, snapshot.offsets.tables.values()
     return {
-        "mode": settings.mode,
-        "consistency": settings.consistency,
-        "ranges": settings.ranges,
+        "mode": settings.snapshot_mode,
+        "consistency": settings.snapshot_consistency,
+        "ranges": settings.snapshot_ranges,
         "is_running": any(table.state is State.COPYING for table in tables),
         "waiting": snapshot.error,
         "counter_tables": snapshot.counter_tables,

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from agent.config.capture import SnapshotProperties
 from agent.snapshot.connection import Page
 from agent.snapshot.offsets import SnapshotOffsets, TableSnapshot
-from agent.snapshot.plan import EncodedPage, NodeTable, SnapshotSettings
+from agent.snapshot.plan import EncodedPage, NodeTable
 from agent.snapshot.ring import Ring, RingNode
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
@@ -110,17 +111,14 @@ def running(
     scan_interval_ms: int = 50,
 ) -> Iterator[Snapshot]:
     snapshot = Snapshot(
-        SnapshotSettings(
-            mode=mode,  # type: ignore[arg-type]  # a test says which
-            consistency="ALL",
-            scan_interval_ms=scan_interval_ms,
-            rows_per_second=None,
-            ranges="primary",
-            page_bytes=1000,
+        SnapshotProperties(
+            snapshot_mode=mode,  # type: ignore[arg-type]  # a test says which
+            snapshot_scan_interval_ms=scan_interval_ms,
         ),
         cast(Any, node),
         cast(Any, Encoders()),
         progress or SnapshotOffsets("n"),
+        page_bytes=1000,
         on_ready=lambda: None,
     )
     snapshot.start()

@@ -28,7 +28,7 @@ from tests.support.servers.processes import wait_until
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FIRST_PAUSE_S", "_REJECTED_PAUSE_S"):
-        monkeypatch.setattr(f"agent.snapshot.worker.{name}", 0.001)
+        monkeypatch.setattr(f"agent.snapshot.snapshot.{name}", 0.001)
 
 
 def taken(snapshot: Snapshot) -> EncodedPage:

@@ -17,6 +17,7 @@ from cassandra import (
 from cassandra.cluster import NoHostAvailable
 from cassandra.protocol import ErrorMessage, SyntaxException
 
+from agent.config.capture import SnapshotProperties
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import Page, PageConnection
 from agent.snapshot.errors import (
@@ -27,10 +28,9 @@ from agent.snapshot.errors import (
     read_failure,
 )
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.plan import NodeTable, SnapshotSettings
+from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import Ring
 from agent.snapshot.snapshot import Snapshot
-from agent.snapshot.worker import SnapshotWorker
 from commitlog import EventFormat, MalformedValueError, Schema, SchemaError, SnapshotEncoder
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from tests.support.node.fake_snapshot_node import (
@@ -121,8 +121,8 @@ OF_ENCODER = ("masked", "registry", "registry away", "registry denied", "bad sch
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FIRST_PAUSE_S", "_REJECTED_PAUSE_S"):
-        monkeypatch.setattr(f"agent.snapshot.worker.{name}", 0.001)
-    monkeypatch.setattr("agent.snapshot.worker._LONGEST_PAUSE_S", 0.05)
+        monkeypatch.setattr(f"agent.snapshot.snapshot.{name}", 0.001)
+    monkeypatch.setattr("agent.snapshot.snapshot._LONGEST_PAUSE_S", 0.05)
     monkeypatch.setattr("agent.snapshot.table_faults._FINAL_S", 0.001)
 
 
@@ -200,10 +200,11 @@ def site() -> Iterator[Callable[[], Site]]:
     node = Node(known=[NodeTable(IDS[name], "ks", name, True, False) for name in NAMES])
     encoders = Encoders()
     snapshot = Snapshot(
-        SnapshotSettings("initial", "ALL", 50, None, "primary", 1000),
+        SnapshotProperties(snapshot_scan_interval_ms=50),
         cast(Any, node),
         cast(Any, encoders),
         SnapshotOffsets("n"),
+        page_bytes=1000,
         on_ready=lambda: None,
         postponed_s=0.05,
     )
@@ -291,14 +292,14 @@ def test_table_failing_to_start_stops_no_other_snapshot(
 ) -> None:
     """A keyspace dropped during the scan causes this; the table starts at a later scan."""
     failing = [True]
-    whole = SnapshotWorker.begin
+    whole = Snapshot.begin
 
-    def begun(worker: SnapshotWorker, table: NodeTable) -> None:
+    def begun(snapshot: Snapshot, table: NodeTable) -> None:
         if table.name == "b" and failing[0]:
             raise UnavailableError("the keyspace ks does not exist.")
-        whole(worker, table)
+        whole(snapshot, table)
 
-    monkeypatch.setattr(SnapshotWorker, "begin", begun)
+    monkeypatch.setattr(Snapshot, "begin", begun)
     place = site()
     wait_until(place.others_are_copied, "the other tables")
     wait_until(lambda: "ks.b waits: the keyspace" in place.snapshot.error, "the reason")

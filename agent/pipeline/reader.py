@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName
@@ -22,7 +23,6 @@ from commitlog import (
     ForeignFileError,
     Schema,
     SegmentKeyError,
-    SegmentReader,
 )
 
 Abandoned = Sequence[tuple[str, str | None]]
@@ -34,15 +34,19 @@ class OpenSegment:
 
     def __init__(
         self,
-        reader: SegmentReader,
         event_format: EventFormat,
         counters: CounterHistory | None,
         keystore: KeySource,
+        path: Path,
+        name: SegmentName,
+        position: int,
     ) -> None:
-        self._reader = reader
         self._event_format = event_format
         self._counters = counters
         self._keystore = keystore
+        self._reader = open_segment(path, name.log, keystore, position, follow_links=False)
+        self.interrupt = self._reader.interrupt
+        """Aborts a running read from another thread: the read raises OSError."""
 
     @property
     def position(self) -> int:
@@ -53,10 +57,6 @@ class OpenSegment:
     def fingerprint(self) -> int:
         """Distinguishes the segment from other files with its name. Raises OSError."""
         return self._reader.fingerprint
-
-    def interrupt(self) -> None:
-        """Aborts a running read from another thread: the read raises OSError."""
-        self._reader.interrupt()
 
     def read(
         self,
@@ -96,13 +96,7 @@ def open_with(
 ) -> OpenReader:
     """Returns a function that opens readers with the same event format and counter history.
     `keystore` contains the keys for encrypted segments."""
-    keys = keystore or KeySource(None)
-
-    def open_reader(path: Path, name: SegmentName, position: int) -> OpenSegment:
-        reader = open_segment(path, name.log, keys, position, follow_links=False)
-        return OpenSegment(reader, event_format, counters, keys)
-
-    return open_reader
+    return partial(OpenSegment, event_format, counters, keystore or KeySource(None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary
 from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
 from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.requeue import cancel_request
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
@@ -155,7 +156,7 @@ class SegmentDisposer:
         caller must retry. A snapshot row has no segment, so it waits for free space."""
         letter, source = rejected.letter, rejected.source
         try:
-            is_kept = self._quarantine.add_dead_letters(source, (letter,))
+            is_kept = self._quarantine.add_dead_letter(source.log, letter)
         except OSError as error:
             message = not_writable(self._quarantine.directory, error, "a rejected event waits")
             return self._fail("keep", message)
@@ -221,7 +222,7 @@ class SegmentDisposer:
     def end_request(self, name: SegmentName) -> None:
         """Forgets the request for a segment that the quarantine does not contain."""
         with suppress(OSError):
-            self._quarantine.cancel_request(name, self._directory)
+            cancel_request(self._quarantine.directory, name, self._directory)
 
     def remove_temporaries(self) -> None:
         """Removes unfinished copies that a killed agent left: they would keep a full disk full."""

@@ -66,6 +66,14 @@ class QuarantinePaths:
             return ""
 
 
+def file_names(directory: Path) -> list[str]:
+    """Lists the quarantine; empty without the directory. Raises OSError."""
+    try:
+        return [file.name for file in directory.iterdir()]
+    except FileNotFoundError:
+        return []
+
+
 def segments_with_suffix(file_names: Iterable[str], suffix: str) -> frozenset[SegmentName]:
     """Returns segments with a file of this suffix; an empty suffix selects the `.log` files."""
     stems = (name.removesuffix(suffix) for name in file_names if name.endswith(suffix))

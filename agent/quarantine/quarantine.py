@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName
@@ -21,21 +20,15 @@ from agent.quarantine.files import (
     LostRange,
     QuarantinePaths,
     QuarantineReason,
+    file_names,
     parse_reason,
     reason_text,
     segments_with_suffix,
 )
-from agent.quarantine.requeue import cancel_request, requeue
+from agent.quarantine.requeue import requeue
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.files.directories import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
-
-
-class QuarantineSource(Protocol):
-    """A source of events, such as a segment; its file names in the quarantine begin with `log`."""
-
-    @property
-    def log(self) -> str: ...
 
 
 class Quarantine:
@@ -50,7 +43,7 @@ class Quarantine:
 
     def size_bytes(self) -> int:
         """Returns the size of all files; 0 without the directory. Raises OSError."""
-        return sum(_size_bytes(self.directory / name) for name in self._names())
+        return sum(_size_bytes(self.directory / name) for name in file_names(self.directory))
 
     def _known_bytes(self) -> int:
         """Returns the size of all files; recounts only if another process added or removed a file.
@@ -101,14 +94,15 @@ class Quarantine:
             sync_directory(self.directory)
         return True
 
-    def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
-        """Durably appends rejected events; returns False at the size limit. Raises OSError."""
-        lines = b"".join(event_line(event, self._agent_version) for event in events)
-        known_bytes = self._known_bytes()
-        if known_bytes + len(lines) > self.max_bytes:
+    def add_dead_letter(self, stem: str, event: DeadLetter) -> bool:
+        """Durably appends an event to the file that begins with `stem`; returns False at the size
+        limit. Raises OSError."""
+        line = event_line(event, self._agent_version)
+        known_bytes = self._known_bytes() + len(line)
+        if known_bytes > self.max_bytes:
             return False
-        append_lines(QuarantinePaths(self.directory, source.log).events, lines)
-        self._known = (_changed_ns(self.directory), known_bytes + len(lines))
+        append_lines(QuarantinePaths(self.directory, stem).events, line)
+        self._known = (_changed_ns(self.directory), known_bytes)
         return True
 
     def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
@@ -129,14 +123,14 @@ class Quarantine:
     def retry_requests(self) -> dict[SegmentName, bool]:
         """Returns requested segments, oldest first, and whether their files are here. Omits
         segments in a remote store. Raises OSError."""
-        names = self._names()
+        names = file_names(self.directory)
         requested = segments_with_suffix(names, RETRY) - segments_with_suffix(names, REMOTE)
         present = segments_with_suffix(names, "")
         return {name: name in present for name in sorted(requested)}
 
     def request_all(self) -> None:
         """Durably requests a retry of every segment. Raises OSError."""
-        names = self._names()
+        names = file_names(self.directory)
         for name in segments_with_suffix(names, "") | segments_with_suffix(names, REMOTE):
             write_synced(QuarantinePaths(self.directory, name.log).retry, b"")
         if names:
@@ -146,10 +140,6 @@ class Quarantine:
         """Moves a requested segment into `cdc_raw` and deletes its reason. Returns False if the
         segment is not here. Raises OSError; the call can then be repeated."""
         return requeue(self.directory, name, cdc_raw)
-
-    def cancel_request(self, name: SegmentName, cdc_raw: Path) -> None:
-        """Deletes the request for a segment that is not here. Raises OSError."""
-        cancel_request(self.directory, name, cdc_raw)
 
     def _write_reason(self, name: SegmentName, reason: QuarantineReason) -> None:
         target = self._reason_path(name)
@@ -165,12 +155,6 @@ class Quarantine:
             raise
         sync_directory(self.directory)
         self._known = (_changed_ns(self.directory), known_bytes)
-
-    def _names(self) -> list[str]:
-        try:
-            return [file.name for file in self.directory.iterdir()]
-        except FileNotFoundError:
-            return []
 
     def _reason_path(self, name: SegmentName) -> Path:
         return QuarantinePaths(self.directory, name.log).reason

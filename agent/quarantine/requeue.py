@@ -34,11 +34,8 @@ def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
     # If the segment was sent to a store since the request, the agent must first fetch it.
     if not here.log.exists() or marks.remote.exists():
         return False
-    if not _is_complete(here.log, placed.log):
-        if not _place(here, placed):
-            return False
-    elif not placed.idx.exists():
-        _place_index(here, placed)
+    if not _place(here, placed):
+        return False
     sync_directory(cdc_raw)
     marks.reason.unlink(missing_ok=True)
     sync_directory(quarantine)
@@ -91,25 +88,19 @@ def _is_complete(log: Path, placed: Path) -> bool:
 
 
 def _place(here: SegmentFiles, placed: SegmentFiles) -> bool:
+    """Puts the files that are not in `cdc_raw` yet there; returns False without a segment."""
     staged_log, staged_idx = temporary_of(placed.log), temporary_of(placed.idx)
+    has_log = _is_complete(here.log, placed.log)
     try:
-        if not stage(here.log, staged_log):
+        if not has_log and not stage(here.log, staged_log):
             return False
-        has_idx = stage(here.idx, staged_idx)
-        staged_log.replace(placed.log)
-        if has_idx:
+        is_idx_staged = not (has_log and placed.idx.exists()) and stage(here.idx, staged_idx)
+        if not has_log:
+            staged_log.replace(placed.log)
+        if is_idx_staged:
             staged_idx.replace(placed.idx)
     finally:
         # Also after success: rename() does nothing if both names are links to the same file.
         for staged in (staged_log, staged_idx):
             staged.unlink(missing_ok=True)
     return True
-
-
-def _place_index(here: SegmentFiles, placed: SegmentFiles) -> None:
-    staged = temporary_of(placed.idx)
-    try:
-        if stage(here.idx, staged):
-            staged.replace(placed.idx)
-    finally:
-        staged.unlink(missing_ok=True)

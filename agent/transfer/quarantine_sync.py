@@ -15,7 +15,13 @@ from pathlib import Path
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary, parse_log_name
 from agent.metrics import AgentMetrics
-from agent.quarantine.files import REMOTE, RETRY, QuarantinePaths, segments_with_suffix
+from agent.quarantine.files import (
+    REMOTE,
+    RETRY,
+    QuarantinePaths,
+    file_names,
+    segments_with_suffix,
+)
 from agent.transfer.transfer import StoreThread
 from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import make_directory
@@ -45,10 +51,10 @@ class SegmentsDue:
     fetch: tuple[SegmentName, ...] = ()
 
 
-def due(file_names: Collection[str]) -> SegmentsDue:
+def due(names: Collection[str]) -> SegmentsDue:
     """Derives the due segments from the file names in the quarantine."""
     here, remote, asked_for = (
-        segments_with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY)
+        segments_with_suffix(names, suffix) for suffix in ("", REMOTE, RETRY)
     )
     return SegmentsDue(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
@@ -75,7 +81,7 @@ class QuarantineSync(StoreThread):
             return " ".join(each for each in (self._error, self._list_error) if each)
 
     def open(self) -> None:
-        for file_name in self._file_names():
+        for file_name in file_names(self._settings.directory):
             if is_temporary(file_name):
                 (self._settings.directory / file_name).unlink(missing_ok=True)
         self._thread.start()
@@ -100,7 +106,7 @@ class QuarantineSync(StoreThread):
         """Sends and fetches all due segments. Raises StoreError and OSError."""
         if not self._has_listed:
             self._list()
-        found = due(self._file_names())
+        found = due(file_names(self._settings.directory))
         failed: StoreError | None = None
         for name in found.send:
             failed = self._try_step(self._send, name, "sent") or failed
@@ -128,12 +134,6 @@ class QuarantineSync(StoreThread):
             return StoreError(message, is_segment_specific=True)
         return None
 
-    def _file_names(self) -> list[str]:
-        try:
-            return [file.name for file in self._settings.directory.iterdir()]
-        except FileNotFoundError:
-            return []
-
     def _files(self, name: SegmentName) -> tuple[SegmentFiles, QuarantinePaths]:
         directory = self._settings.directory
         return SegmentFiles(directory, name), QuarantinePaths(directory, name.log)
@@ -149,7 +149,7 @@ class QuarantineSync(StoreThread):
             self._list_error = str(error)
             self._repeated.log("list", self._list_error)
             stored = []
-        here = segments_with_suffix(self._file_names(), "")
+        here = segments_with_suffix(file_names(self._settings.directory), "")
         for name in filter(None, map(parse_log_name, stored)):
             if name not in here and not SegmentFiles(self._settings.cdc_raw, name).log.exists():
                 make_directory(directory)

@@ -49,7 +49,7 @@ class CrashInjector:
 
     def quarantine(self, directory: Path) -> Quarantine:
         quarantine = Quarantine(directory, 10_000_000, "1.2.3")
-        self._around(quarantine, "record_ranges", "add_dead_letters", "requeue")
+        self._around(quarantine, "record_ranges", "add_dead_letter", "requeue")
         self._in_between(quarantine, "add_segment")
         return quarantine
 

@@ -210,7 +210,7 @@ def test_requeue_requests_precede_first_scan(
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
     harness.kill()
     with monkeypatch.context() as unreadable:
-        unreadable.setattr(type(harness.quarantine), "_names", failing(errno.EACCES))
+        unreadable.setattr(type(harness.quarantine), "retry_requests", failing(errno.EACCES))
         harness.settle()
         assert harness.phases == []
         assert "Permission denied" in harness.leave_error

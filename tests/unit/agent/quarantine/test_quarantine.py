@@ -99,7 +99,7 @@ def test_full_quarantine_rejects_segment_until_space_is_free(tmp_path: Path, raw
     assert quarantine.record_ranges(NAME, [LostRange(300, None, "more")]), (
         "a reason always has room"
     )
-    assert not quarantine.add_dead_letters(NAME, [event(text=b'"' + b"v" * 2000 + b'"')])
+    assert not quarantine.add_dead_letter(NAME.log, event(text=b'"' + b"v" * 2000 + b'"'))
     quarantine.directory.joinpath("CommitLog-7-1.log").unlink()
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
@@ -112,11 +112,12 @@ def test_quarantined_segment_needs_no_additional_space(tmp_path: Path, raw: Path
 
 
 def test_dead_letters_are_appended_as_json_lines(quarantine: Quarantine) -> None:
-    assert quarantine.add_dead_letters(NAME, [event("first"), event("second")])
+    assert quarantine.add_dead_letter(NAME.log, event("first"))
+    assert quarantine.add_dead_letter(NAME.log, event("second"))
     path = quarantine.directory / f"{NAME.log}.events.ndjson"
     with path.open("ab") as file:
         file.write(b'{"torn')
-    assert quarantine.add_dead_letters(NAME, [event("third")])
+    assert quarantine.add_dead_letter(NAME.log, event("third"))
     lines = path.read_text().splitlines()
     assert lines.pop(2) == '{"torn'
     documents = [json.loads(line) for line in lines]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 # Digits are limited because int() raises ValueError beyond 4,300 digits, and a remote store can
 # contain an object with such a name.
-_LOG = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})\.log")
-_IDX = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})_cdc\.idx")
+_FILE = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})(?:\.log|_cdc\.idx)")
 _MAX_VERSION = (1 << 31) - 1
 _MAX_ID = (1 << 63) - 1
 
@@ -63,17 +62,18 @@ by_age: Callable[[SegmentName], tuple[int, int]] = attrgetter("id", "version")
 def parse_log_name(file_name: str) -> SegmentName | None:
     """Parses the name of a `.log` file; returns None for other names, including the legacy form
     without a version."""
-    return _parse(_LOG, file_name)
-
-
-def parse_idx_name(file_name: str) -> SegmentName | None:
-    """Parses the name of a `_cdc.idx` file; returns None for other names."""
-    return _parse(_IDX, file_name)
+    return parse_file_name(file_name) if file_name.endswith(".log") else None
 
 
 def parse_file_name(file_name: str) -> SegmentName | None:
     """Parses the name of a `.log` or `_cdc.idx` file; returns None for other names."""
-    return parse_log_name(file_name) or parse_idx_name(file_name)
+    found = _FILE.fullmatch(file_name)
+    if found is None:
+        return None
+    version, segment_id = int(found[1]), int(found[2])
+    if version > _MAX_VERSION or segment_id > _MAX_ID:
+        return None
+    return SegmentName(id=segment_id, version=version)
 
 
 def temporary_of(path: Path) -> Path:
@@ -94,16 +94,6 @@ def shown_name(file_name: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
-
-
-def _parse(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:
-    found = pattern.fullmatch(file_name)
-    if found is None:
-        return None
-    version, segment_id = int(found[1]), int(found[2])
-    if version > _MAX_VERSION or segment_id > _MAX_ID:
-        return None
-    return SegmentName(id=segment_id, version=version)
 
 
 _MIN_SPARE = 64

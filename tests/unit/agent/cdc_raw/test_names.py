@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw.names import OldestFirst, SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import OldestFirst, SegmentName, parse_file_name, parse_log_name
 
 
 def test_segments_sort_by_numeric_id() -> None:
@@ -21,7 +21,7 @@ def test_names_of_other_files_are_rejected() -> None:
         *("CommitLog-7-\u0661.log", ""),
     ):
         assert parse_log_name(text) is None, text
-        assert parse_idx_name(text) is None, text
+        assert parse_file_name(text) is None, text
 
 
 @given(st.integers(0, (1 << 63) - 1), st.integers(0, (1 << 31) - 1))
@@ -29,8 +29,10 @@ def test_segment_names_survive_round_trip(segment_id: int, version: int) -> None
     name = SegmentName(id=segment_id, version=version)
     assert name.log == f"CommitLog-{version}-{segment_id}.log"
     assert name.idx == f"CommitLog-{version}-{segment_id}_cdc.idx"
-    assert parse_log_name(name.log) == parse_idx_name(name.idx) == name
-    assert parse_log_name(name.idx) is parse_idx_name(name.log) is None
+    assert (
+        parse_log_name(name.log) == parse_file_name(name.log) == parse_file_name(name.idx) == name
+    )
+    assert parse_log_name(name.idx) is None
 
 
 names = st.builds(SegmentName, st.integers(0, 200), st.integers(6, 7))

@@ -13,7 +13,6 @@ from agent.schema.write_options import (
     REPLICATION_TYPE,
     TRANSACTIONAL_MIGRATION_FROM,
     TRANSACTIONAL_MODE,
-    Options,
     WriteOptions,
 )
 from commitlog.masking import cql_identifier
@@ -154,27 +153,26 @@ def unknown_finding(reason: str) -> Finding:
     )
 
 
+_LOGGED = {
+    Reason.DURABLE_WRITES: (DURABLE_WRITES, "true"),
+    Reason.MUTATION_TRACKING: (REPLICATION_TYPE, "untracked"),
+    Reason.TRANSACTIONAL_MODE: (TRANSACTIONAL_MODE, "off"),
+    Reason.TRANSACTIONAL_MIGRATION: (TRANSACTIONAL_MIGRATION_FROM, "none"),
+}
+"""The option of each reason, and its value with which the node logs all writes."""
+
+
 def _reasons(name: str, options: WriteOptions) -> Iterator[UnloggedTable]:
-    keyspace_options = options.keyspaces.get(_keyspace(name), {})
-    if keyspace_options.get(DURABLE_WRITES, "true") != "true":
-        yield _unlogged(name, Reason.DURABLE_WRITES, DURABLE_WRITES, keyspace_options)
-    if keyspace_options.get(REPLICATION_TYPE, "untracked") != "untracked":
-        yield _unlogged(name, Reason.MUTATION_TRACKING, REPLICATION_TYPE, keyspace_options)
-    table_options = options.tables[name]
-    if table_options.get(TRANSACTIONAL_MODE, "off") != "off":
-        yield _unlogged(name, Reason.TRANSACTIONAL_MODE, TRANSACTIONAL_MODE, table_options)
-    elif table_options.get(TRANSACTIONAL_MIGRATION_FROM, "none") != "none":
-        yield _unlogged(
-            name, Reason.TRANSACTIONAL_MIGRATION, TRANSACTIONAL_MIGRATION_FROM, table_options
-        )
-
-
-def _unlogged(name: str, reason: Reason, option: str, options: Options) -> UnloggedTable:
-    value = options[option]
-    # durable_writes is a boolean; the other options are strings.
-    written = value if option == DURABLE_WRITES else f"'{value}'"
     keyspace, _, table = name.partition(".")
-    return UnloggedTable(keyspace, table, reason, f"{option} = {written}")
+    found = {**options.keyspaces.get(keyspace, {}), **options.tables[name]}
+    if found.get(TRANSACTIONAL_MODE, "off") != "off":
+        # The mode covers the migration.
+        found.pop(TRANSACTIONAL_MIGRATION_FROM, None)
+    for reason, (option, logged) in _LOGGED.items():
+        if (value := found.get(option, logged)) != logged:
+            # durable_writes is a boolean; the other options are strings.
+            written = value if option == DURABLE_WRITES else f"'{value}'"
+            yield UnloggedTable(keyspace, table, reason, f"{option} = {written}")
 
 
 def _keyspace(name: str) -> str:

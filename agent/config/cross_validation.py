@@ -22,16 +22,16 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             f"`sourceinfo.struct.maker={properties.sourceinfo_struct_maker}` is the format of "
             "Debezium 1.x. Set `event.layout=debezium-1.x` too."
         )
-    if properties.accord_journal_enabled and properties.schema_file is not None:
-        yield (
-            "`accord.journal.enabled` needs the column ids from the node, but with `schema.file` "
-            "the agent does not connect to it. Remove one of them."
-        )
-    if properties.watermark_topic is not None and properties.schema_file is not None:
-        yield (
-            "`watermark.topic` needs the replicated ranges from the node, but with `schema.file` "
-            "the agent does not connect to it. Remove one of them."
-        )
+    if properties.schema_file is not None:
+        for name, is_set, needed in (
+            ("accord.journal.enabled", properties.accord_journal_enabled, "column ids"),
+            ("watermark.topic", properties.watermark_topic is not None, "replicated ranges"),
+        ):
+            if is_set:
+                yield (
+                    f"`{name}` needs the {needed} from the node, but with `schema.file` the agent "
+                    "does not connect to it. Remove one of them."
+                )
     if properties.schema_changes_topic is not None and not properties.include_schema_changes:
         yield (
             f"`schema.changes.topic={properties.schema_changes_topic}` needs "

@@ -22,12 +22,9 @@ _ASK_AGAIN_S = 60.0
 _NOBODY = Registration(RegistrationStatus.PENDING)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A table or column that a record needs but the schema does not contain."""
-
-    table_id: str
-    column: str | None
+Missing = tuple[str, str | None]
+"""A table or column that a record needs but the schema does not contain: table id and column name,
+or None for a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +87,10 @@ class BlockedRead:
         """Values: time of the next registry request; None for an unknown table or column."""
         self.obstacle: Obstacle | None = None
 
-    def abandoned(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
+    def abandoned(self, now_s: float) -> tuple[Missing, ...]:
         """Returns abandoned tables and columns, for `OpenSegment.read`."""
         return tuple(
-            (missing.table_id, missing.column)
+            missing
             for missing, again_s in self._abandoned.items()
             if again_s is None or now_s < again_s
         )

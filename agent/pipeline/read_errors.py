@@ -90,10 +90,9 @@ def may_pass(order: ReadRequest, error: BaseException) -> bool:
 class ArrivingFile:
     """Tracks the file that the latest read found too short. Not thread-safe."""
 
-    def __init__(self, clock: Callable[[], float], wall_clock: Callable[[], float] = time.time):
-        """Both return seconds; `wall_clock` is the clock of file timestamps."""
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` returns seconds."""
         self._clock = clock
-        self._wall_clock = wall_clock
         self._seen: tuple[SegmentName, int, int] | None = None
         self._since_s = clock()
 
@@ -109,7 +108,7 @@ class ArrivingFile:
             return False
         # A rename by the node changes the `st_ctime` of a file without an index, but not its data.
         changed_at_s = found.st_ctime if shows_end else found.st_mtime
-        if self._wall_clock() - changed_at_s > PATIENCE_S:
+        if time.time() - changed_at_s > PATIENCE_S:
             return False
         is_long = shows_end and found.st_size >= result.order.expected_end
         if is_long and not _has_blocks(path):

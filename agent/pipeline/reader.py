@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.keystore.source import KeySource, open_segment, with_key_advice
+from agent.pipeline.blocked_read import Missing
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.segments.state import ReadRequest
 from commitlog import (
@@ -24,9 +25,6 @@ from commitlog import (
     Schema,
     SegmentKeyError,
 )
-
-Abandoned = Sequence[tuple[str, str | None]]
-"""Abandoned tables and columns: table id and column name, or None for a table."""
 
 
 class OpenSegment:
@@ -65,7 +63,7 @@ class OpenSegment:
         *,
         max_events: int,
         max_bytes: int,
-        abandoned: Abandoned = (),
+        abandoned: Sequence[Missing] = (),
         announced: AnnouncedSchema | None = None,
     ) -> EventBatch:
         """Reads the next requested events. Raises OSError; reports damage as gaps in the batch."""
@@ -158,7 +156,7 @@ class ReadWorker:
         schema: Schema,
         max_events: int,
         max_bytes: int,
-        abandoned: Abandoned = (),
+        abandoned: Sequence[Missing] = (),
         announced: AnnouncedSchema | None = None,
     ) -> None:
         """Starts a read that skips abandoned tables and columns. `announced`: the content of the

@@ -36,35 +36,28 @@ class RejectedStatements:
 class PostponedTables:
     """Tables that wait for a retry. Only for the snapshot thread."""
 
-    def __init__(
-        self,
-        pause_s: float,
-        *,
-        first_pause_s: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, pause_s: float, *, first_pause_s: float) -> None:
         """Pauses after failed reads of a table double from `first_pause_s` to `pause_s`."""
         self._pause_s = pause_s
         self._first_pause_s = first_pause_s
-        self._clock = clock
         self._tables: dict[str, tuple[float, str]] = {}
         self._failures: dict[str, int] = {}
 
     def postpone(self, table_id: str, reason: str) -> None:
         """`reason` is a message for the operator."""
-        self._tables[table_id] = (self._clock() + self._pause_s, reason)
+        self._tables[table_id] = (time.monotonic() + self._pause_s, reason)
 
     def note_failure(self, table_id: str, reason: str) -> int:
         """Postpones a table after a failed read. Returns the failures since the latest success."""
         failures = self._failures[table_id] = self._failures.get(table_id, 0) + 1
         pause_s = min(self._pause_s, self._first_pause_s * 2 ** min(failures - 1, 30))
-        self._tables[table_id] = (self._clock() + pause_s, reason)
+        self._tables[table_id] = (time.monotonic() + pause_s, reason)
         return failures
 
     def is_postponed(self, table_id: str) -> bool:
         """Whether the pause of a table still runs."""
         due_s, _ = self._tables.get(table_id, (0.0, ""))
-        return self._clock() < due_s
+        return time.monotonic() < due_s
 
     def clear(self, table_id: str) -> None:
         """Ends the pause, because the table can be copied or is finally rejected."""
@@ -84,4 +77,4 @@ class PostponedTables:
             return "", float("inf")
         reasons = [reason for _, reason in self._tables.values()]
         due_s = min(due_s for due_s, _ in self._tables.values())
-        return reasons[0], max(0.0, due_s - self._clock())
+        return reasons[0], max(0.0, due_s - time.monotonic())

@@ -43,8 +43,8 @@ class AgentStatus(StatusReporter[View]):
         metrics: AgentMetrics,
         quarantine_max_bytes: int,
         cdc_raw_directory: Path,
-        quota: Quota | None = None,
-        publication: Callable[[Schema], Publication] | None = None,
+        quota: Quota,
+        publication: Callable[[Schema], Publication],
         *,
         captures_transactions: bool = False,
         clock: Callable[[], float] = time.monotonic,
@@ -56,13 +56,12 @@ class AgentStatus(StatusReporter[View]):
         self._metrics = metrics
         self._quarantine_max_bytes = quarantine_max_bytes
         self._directory = cdc_raw_directory
-        self._quota = Quota()
         self._publication = publication
         self._captures_transactions = captures_transactions
         self._wake_pipeline: Callable[[], None] | None = None
         self.snapshot: Snapshot | None = None
         """None while the agent starts, and with `schema.file`."""
-        self.note_quota(quota or Quota())
+        self.note_quota(quota)
 
     def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
         """Starts to report a pipeline and its snapshot."""
@@ -224,9 +223,7 @@ class AgentStatus(StatusReporter[View]):
 
     def _published(self) -> Publication | None:
         schema = self._holder.latest()
-        if schema is None or self._publication is None:
-            return None
-        return self._publication(schema)
+        return None if schema is None else self._publication(schema)
 
 
 def _schema(status: Status, facts: Facts) -> Component:

@@ -99,16 +99,14 @@ class OwnClassTransfer(UploadQueue):
         metrics: AgentMetrics,
         *,
         report_after_s: float,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ConfigError for an unusable class. `clock` returns seconds."""
+        """Raises ConfigError for an unusable class."""
         load_class(name)
         # Read-only mappings cannot be pickled.
         settings = replace(settings, options=dict(settings.options))
         self._worker = SubprocessStore(OwnClassStore(name, settings))
         super().__init__(self._worker, queue, metrics)
         self._report_after_s = report_after_s
-        self._clock = clock
         self._running: tuple[str, float] | None = None
 
     @property
@@ -117,7 +115,7 @@ class OwnClassTransfer(UploadQueue):
         if running is None:
             return backlog
         log, since_s = running
-        running_s = self._clock() - since_s
+        running_s = time.monotonic() - since_s
         if running_s <= self._report_after_s:
             return backlog
         message = (
@@ -134,7 +132,7 @@ class OwnClassTransfer(UploadQueue):
             # An index without its segment need not be transferred.
             return 0, files
         size_bytes = sum(size or 0 for size in sizes.values())
-        self._running = (log.name, self._clock())
+        self._running = (log.name, time.monotonic())
         try:
             self._worker.ask("transfer", log, idx if idx in files else None, size_bytes)
         finally:

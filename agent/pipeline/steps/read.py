@@ -8,7 +8,7 @@ import logging
 from functools import partial
 
 from agent.cdc_raw.names import SegmentFiles
-from agent.pipeline.blocked_read import RETRY_S, Missing, Obstacle
+from agent.pipeline.blocked_read import RETRY_S, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.read_errors import (
     ArrivingFile,
@@ -169,7 +169,7 @@ class ReadStep:
             context.announce(name, changes, end)
         elif blocked is not None:
             # The first request is due immediately.
-            now_s, missing = context.clock(), Missing(blocked.table_id, blocked.column)
+            now_s, missing = context.clock(), (blocked.table_id, blocked.column)
             unregistered = tuple(blocked.unregistered)
             position, reason = blocked.position, blocked.reason
             self._blocked.begin(

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from agent.accord.capture import AccordCapture
@@ -14,7 +13,7 @@ from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication, table_topic
-from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
+from agent.config.loader import AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
@@ -52,7 +51,6 @@ from sidecar.delivery.sink_registry import create_sink
 from sidecar.encoding import SchemaIds
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
@@ -179,11 +177,12 @@ class AgentService:
             self._metrics,
             config.properties.transfer_settings,
         )
-        watch = self._create_node_watch(event_format)
+        watermark = self._create_watermark(identity, event_format)
         attempts = ReadAttempts(config.properties.offset_directory)
         pipeline, accord = self._create_pipeline(
-            identity, event_format, attempts, transfer, snapshot, watch
+            identity, event_format, attempts, transfer, snapshot, watermark
         )
+        watch = None if watermark is None else watermark.probes
         threads = [each for each in (snapshot, accord, watch) if each is not None]
         self._status.attach(pipeline, snapshot)
         logger.info(
@@ -219,7 +218,7 @@ class AgentService:
             if properties.snapshot_mode != "never":
                 logger.info("no snapshots: with schema.file the agent does not connect to the node")
             return None
-        store = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, properties.topic_prefix)
+        _, store = config.state_stores
         stored = store.load()
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
@@ -270,8 +269,10 @@ class AgentService:
         store = AnnouncementStore(properties.offset_directory, identity.node_id)
         return SchemaAnnouncer(event_format, properties.schema_topic, store, metrics=self._metrics)
 
-    def _create_node_watch(self, event_format: EventFormat) -> NodeWatch | None:
-        """Creates the thread that probes the node; returns None without a watermark topic."""
+    def _create_watermark(
+        self, identity: NodeIdentity, event_format: EventFormat
+    ) -> WatermarkParts | None:
+        """Creates the parts for watermarks; returns None without a topic for them."""
         config, properties = self._config, self._config.properties
         if properties.watermark_topic is None:
             return None
@@ -280,11 +281,6 @@ class AgentService:
             config.node_settings,
             properties.watermark_sync_lag_ms,
         )
-        return NodeWatch(prober, self._status.wake_pipeline)
-
-    def _create_watermark(self, identity: NodeIdentity, watch: NodeWatch) -> WatermarkParts:
-        properties = self._config.properties
-        assert properties.watermark_topic is not None
         return WatermarkParts(
             sender=WatermarkSender(
                 topic=properties.watermark_topic,
@@ -293,7 +289,7 @@ class AgentService:
                 identity=identity,
                 agent_version=__version__,
             ),
-            probes=watch,
+            probes=NodeWatch(prober, self._status.wake_pipeline),
             store=CoverageStore(
                 properties.offset_directory, properties.topic_prefix, identity.node_id
             ),
@@ -307,11 +303,10 @@ class AgentService:
         attempts: ReadAttempts,
         transfer: Transfer,
         snapshot: Snapshot | None,
-        watch: NodeWatch | None,
+        watermark: WatermarkParts | None,
     ) -> tuple[Pipeline, AccordCapture | None]:
         config, properties = self._config, self._config.properties
-        prefix = properties.topic_prefix
-        store = PropertiesStore(properties.offset_directory, OFFSET_FILE, prefix)
+        store, snapshot_store = config.state_stores
         stored = store.load()
         self._shell.note_recovery(stored)
         ledger = offsets_from_entries(stored.values, identity.node_id)
@@ -330,7 +325,7 @@ class AgentService:
                 poll_interval_ms=properties.poll_interval_ms,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 blocked_timeout_ms=properties.blocked_timeout_ms,
-                commit_log_directory=_commit_log_directory(config),
+                commit_log_directory=config.commit_log_directory,
                 deletes_at_bytes=deletes_at_bytes(config),
                 waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
@@ -353,10 +348,10 @@ class AgentService:
                 metrics=self._metrics,
                 snapshot=snapshot,
                 accord=None if accord is None else accord.journal,
-                snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
+                snapshot_store=snapshot_store,
                 registrar=self._registrar,
                 announcer=self._create_announcer(identity, event_format),
-                watermark=None if watch is None else self._create_watermark(identity, watch),
+                watermark=watermark,
             ),
         )
         return pipeline, accord
@@ -378,11 +373,3 @@ class AgentService:
             self._status.wake_pipeline,
             known=(*ledger.positions, *ledger.completed, *(seen.name for seen in present)),
         )
-
-
-def _commit_log_directory(config: AgentConfig) -> Path:
-    """From `cassandra.config`, else next to `cdc_raw`, as in Cassandra's packages."""
-    settings = config.node_settings
-    if settings is not None and settings.commitlog_directory is not None:
-        return settings.commitlog_directory
-    return config.cdc_raw_directory.parent / "commitlog"

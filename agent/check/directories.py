@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.cdc_raw.observation import Observation
-from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directory_warnings
+from agent.config.loader import AgentConfig, directory_warnings
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from agent.segments.offsets import NODE_ID_KEY, offsets_from_entries
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.quantities import size_text
 
 _FULL_WARNING = 0.5
@@ -121,12 +120,11 @@ _RESTORE = "Restore the offset files from a copy, or move them away to read all 
 def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
     """Checks stored offsets. `node_id` is the node's host id, or None if unknown."""
     properties = config.properties
-    directory, prefix = properties.offset_directory, properties.topic_prefix
+    directory = properties.offset_directory
     if not directory.is_dir():
         return
     try:
-        stored = PropertiesStore(directory, OFFSET_FILE, prefix).load()
-        snapshots = PropertiesStore(directory, SNAPSHOT_FILE, prefix).load()
+        stored, snapshots = (store.load() for store in config.state_stores)
         owner = stored.values.get(NODE_ID_KEY)
         offsets = offsets_from_entries(stored.values, node_id or owner or "")
         if not properties.schema_file:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from agent.cli.dump import dump
-from agent.cli.offsets import offsets, state_stores
+from agent.cli.offsets import offsets
 from agent.cli.quarantine import quarantine
 from agent.cli.size import size
 from agent.cli.snapshot import snapshot
@@ -53,7 +53,7 @@ def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
 def start_problems(config: AgentConfig) -> list[str]:
     """Returns a message for each unusable directory, state file, schema file and address."""
     properties = config.properties
-    problems = offset_problems(properties, directory_problems(config), state_stores(config))
+    problems = offset_problems(properties, directory_problems(config), config.state_stores)
     if properties.schema_file is None:
         return problems
     # Imported here: the parser is slow to load, and `schema.file` is rare.

@@ -20,12 +20,6 @@ from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore
 
 
-def state_stores(config: AgentConfig) -> list[PropertiesStore]:
-    """Returns the stores of segment offsets and snapshot offsets."""
-    directory, prefix = config.properties.offset_directory, config.properties.topic_prefix
-    return [PropertiesStore(directory, file, prefix) for file in (OFFSET_FILE, SNAPSHOT_FILE)]
-
-
 @dataclass(frozen=True, slots=True)
 class ResetOffsets(MessageReport):
     """The directory to which the old offsets were moved, and the names of the files."""
@@ -84,7 +78,7 @@ def offsets() -> None:
     """Show, import or reset the stored offsets, from which the agent resumes."""
 
 
-offsets.add_command(accept_prefix_command(directory_problems, state_stores))
+offsets.add_command(accept_prefix_command(directory_problems, lambda config: config.state_stores))
 offsets.add_command(import_)
 offsets.add_command(reset)
 

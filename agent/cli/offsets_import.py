@@ -15,13 +15,12 @@ import javaproperties
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.cdc_raw.observation import observe
-from agent.config.loader import OFFSET_FILE, AgentConfig
+from agent.config.loader import AgentConfig
 from agent.segments.offsets import SegmentOffsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import MessageReport, json_output, print_message
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
-from sidecar.offsets.properties_store import PropertiesStore
 
 FILE = "commitlog_offset.properties"
 
@@ -108,7 +107,7 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
     found = table_offsets(entries)
     directory = config.properties.offset_directory
     with DirectoryLock(config.cdc_raw_directory, directory, private=directory):
-        store = PropertiesStore(directory, OFFSET_FILE, config.properties.topic_prefix)
+        store, _ = config.state_stores
         if store.load().values and not replace:
             raise ConfigError(f"{store.path}: offsets are already stored. Use --replace.")
         present = [seen.name for seen in observe(config.cdc_raw_directory).segments]

@@ -19,6 +19,7 @@ from agent.keystore.source import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.references import resolve
 from sidecar.properties.source import Setting, command_line_settings, read_properties
@@ -67,6 +68,23 @@ class AgentConfig:
             self.properties.accord_journal_directory
             or (node.accord_journal_directory if node is not None else None)
             or self.cdc_raw_directory.parent / "accord_journal"
+        )
+
+    @property
+    def commit_log_directory(self) -> Path:
+        """From `cassandra.config`, else next to `cdc_raw`, as in Cassandra's packages."""
+        node = self.node_settings
+        return (
+            node.commitlog_directory if node is not None else None
+        ) or self.cdc_raw_directory.parent / "commitlog"
+
+    @property
+    def state_stores(self) -> tuple[PropertiesStore, PropertiesStore]:
+        """The stores of segment offsets and of snapshot offsets."""
+        directory, prefix = self.properties.offset_directory, self.properties.topic_prefix
+        return (
+            PropertiesStore(directory, OFFSET_FILE, prefix),
+            PropertiesStore(directory, SNAPSHOT_FILE, prefix),
         )
 
     @property

@@ -46,7 +46,7 @@ class DirectoryScanner:
         self._interval_s = interval_s
         self._on_change = on_change
         self._clock = clock
-        self._watcher = Watcher(directory, self._note_change)
+        self.watcher = Watcher(directory, self._note_change)
         self.is_requested = False
         """True if something changed since the latest scan began."""
         self._next_s = clock()
@@ -62,11 +62,6 @@ class DirectoryScanner:
         self._removed_bytes = 0
 
     @property
-    def watch_error(self) -> str:
-        """Why changes do not trigger scans; empty if inotify is active."""
-        return self._watcher.error
-
-    @property
     def due_in_s(self) -> float:
         next_s = self._clock() if self.is_requested else self._next_s
         return max(0.0, max(next_s, self._pause_until_s) - self._clock())
@@ -78,7 +73,7 @@ class DirectoryScanner:
 
     def begin_removal(self, name: SegmentName) -> None:
         """Notes that the agent removes a segment, so that its deletion triggers no scan."""
-        self._watcher.removing.update((name.log, name.idx))
+        self.watcher.removing.update((name.log, name.idx))
 
     def end_removal(self, segment: Segment) -> None:
         """Subtracts a removed segment from `size_bytes`."""
@@ -91,10 +86,10 @@ class DirectoryScanner:
         """Observes the directory; returns None if it cannot be read, and retries later. `observe`
         describes `is_completed`."""
         self._next_s = self._clock() + self._interval_s
-        self._watcher.ensure()
+        self.watcher.ensure()
         # Reset before the scan, so that a change during the scan requests another scan.
         self.is_requested = False
-        self._watcher.removing.clear()
+        self.watcher.removing.clear()
         self._removed_bytes = 0
         try:
             self.last = observe(self._directory, is_completed, self._commit_log)
@@ -118,7 +113,7 @@ class DirectoryScanner:
         self._pause_until_s = self._clock() + pause_s(took_s, _LONGEST_PAUSE_S)
 
     def close(self) -> None:
-        self._watcher.stop()
+        self.watcher.stop()
 
     def _note_change(self) -> None:
         self.is_requested = True

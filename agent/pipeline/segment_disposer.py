@@ -17,7 +17,7 @@ from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.requeue import cancel_request
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
-from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
+from agent.transfer.transfer import Transfer, TransferDeferredError
 from agent.watermark.message import PlainSource
 from sidecar.dead_letters.dead_letter import (
     RETRY_S,
@@ -52,7 +52,7 @@ class SegmentDisposer:
     ) -> None:
         """`clock` returns seconds."""
         self._directory = directory
-        self._transfer = transfer
+        self.transfer = transfer
         self._quarantine = quarantine
         self._metrics = metrics
         self._scanner = QuarantineScanner(quarantine, directory)
@@ -96,11 +96,6 @@ class SegmentDisposer:
     def retry_error(self) -> str:
         """Why the oldest requested segment cannot be requeued; empty if no requeue failed."""
         return self._requeue_errors[min(self._requeue_errors)] if self._requeue_errors else ""
-
-    @property
-    def backlog(self) -> Backlog | None:
-        """Segments between `cdc_raw` and the remote store; None without a remote store."""
-        return self._transfer.backlog
 
     def usage(self) -> QuarantineUsage:
         """Scans the quarantine; returns the latest known usage if it cannot be read."""
@@ -240,7 +235,7 @@ class SegmentDisposer:
                 self.has_changed_quarantine = True
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
-                self._transfer.transfer(log, idx)
+                self.transfer.transfer(log, idx)
                 disposition = DELIVERED
             elif self._quarantine.add_segment(name, log, idx):
                 disposition = QUARANTINED

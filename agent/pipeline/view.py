@@ -141,7 +141,7 @@ class ViewBuilder:
             raw_bytes=scanner.size_bytes,
             raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
             read_error=scanner.error,
-            watch_error=scanner.watch_error,
+            watch_error=scanner.watcher.error,
             other_files=scanner.last.other_files,
             irregular_segments=scanner.last.irregular_segments,
             save_error=context.offsets.error,
@@ -152,7 +152,7 @@ class ViewBuilder:
             quarantine=self._quarantine,
             watermark_error=watermark_error,
             accord=accord,
-            backlog=disposer.backlog,
+            backlog=disposer.transfer.backlog,
         )
 
     def _lag_s(self, lag_bytes: int) -> float:

@@ -55,21 +55,21 @@ class Page:
     """Wall-clock time of the request."""
 
 
+@dataclass(frozen=True, slots=True)
 class PendingPage:
     """A requested page."""
 
-    def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
-        self._connection = connection
-        self._future = future
-        self._read_at_us = read_at_us
+    connection: "PageConnection"
+    future: Any
+    read_at_us: int
 
     def result(self) -> Page:
         """Waits for the page. Raises the errors of `PageConnection`."""
         try:
-            answer = self._future.result()
-            return Page(page_body(answer), answer.paging_state, self._read_at_us)
+            answer = self.future.result()
+            return Page(page_body(answer), answer.paging_state, self.read_at_us)
         except Exception as error:
-            raise self._connection.page_error(error) from error
+            raise self.connection.page_error(error) from error
 
 
 class PageConnection(NodeConnection):
@@ -88,15 +88,7 @@ class PageConnection(NodeConnection):
         self._is_included = is_included
         self._raw: Session | None = None
         login = address.credentials
-        self._masks = MaskGuard(self.rows, None if login is None else login.username)
-
-    def masked_before(self, table: str) -> str:
-        """Why pages of a table contain masks instead of values; empty if they contain values."""
-        return self._masks.before(table)
-
-    def masked_after(self, table: str) -> str:
-        """Why the page that was just read may contain masks; empty if it contains values."""
-        return self._masks.after(table)
+        self.masks = MaskGuard(self.rows, None if login is None else login.username)
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
         """Requests a page of at most `rows` rows, without waiting for it."""

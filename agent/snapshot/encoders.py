@@ -1,5 +1,7 @@
 """Creates table encoders from the current schema."""
 
+from dataclasses import dataclass
+
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.offsets import TableSnapshot
@@ -9,15 +11,13 @@ from sidecar.errors import UnavailableError
 from sidecar.schema_registry.registrar import Registrar, RegistrationStatus
 
 
+@dataclass(frozen=True, slots=True)
 class SchemaEncoders:
     """Creates encoders with the schema and the event format of the agent."""
 
-    def __init__(
-        self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar[Unregistered]
-    ) -> None:
-        self._holder = holder
-        self._format = event_format
-        self._registrar = registrar
+    holder: SchemaHolder
+    event_format: EventFormat
+    registrar: Registrar[Unregistered]
 
     def encoder(
         self, table: TableSnapshot, *, element_times: bool, was_rejected: bool
@@ -29,34 +29,34 @@ class SchemaEncoders:
         rejects the schemas of the table, and AccessDeniedError if it denies access.
         """
         if was_rejected:
-            self._holder.refresh(f"the node rejects the statement for {table.table}")
+            self.holder.refresh(f"the node rejects the statement for {table.table}")
         encoder = self._create(table, element_times)
         if encoder is None:
-            self._holder.refresh(f"the snapshot needs {table.table}")
+            self.holder.refresh(f"the snapshot needs {table.table}")
             encoder = self._create(table, element_times)
         if encoder is not None and (schemas := encoder.unregistered):
             self._register(schemas)
         return encoder
 
     def _register(self, schemas: list[Unregistered]) -> None:
-        answer = self._registrar.register(schemas)
+        answer = self.registrar.register(schemas)
         if answer.status is RegistrationStatus.REGISTERED:
             return
-        if (fatal := self._registrar.fatal) is not None:
+        if (fatal := self.registrar.fatal) is not None:
             raise fatal
         if answer.status is RegistrationStatus.REJECTED:
             raise PostponedTableError(answer.error)
         raise UnavailableError(answer.error)
 
     def _create(self, table: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
-        schema = self._holder.latest()
+        schema = self.holder.latest()
         if schema is None:
             return None
         try:
             return SnapshotEncoder(
                 schema,
                 table.table_id,
-                self._format,
+                self.event_format,
                 element_times=element_times,
                 started_us=table.started_us,
             )

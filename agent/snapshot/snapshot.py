@@ -294,7 +294,7 @@ class Snapshot:
             return
         try:
             batch = reader.read()
-            if self._node.masked_after(table.table):
+            if self._node.masks.after(table.table):
                 # The next reader of the range checks again whether the table is masked.
                 self._open = None
                 return
@@ -316,7 +316,7 @@ class Snapshot:
         if self._open is not None and self._open[0] == order.reader_key:
             return self._open[1]
         table = order.table
-        if problem := self._node.masked_before(table.table):
+        if problem := self._node.masks.before(table.table):
             raise MaskedTableError(problem)
         encoder = self._encoders.encoder(
             table,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -24,14 +25,13 @@ from sidecar.quantities import duration_text
 _SNAPSHOT = "snapshot-"
 
 
+@dataclass(frozen=True, slots=True)
 class QuarantineCommands:
     """Command lines of one agent; `options` select its configuration."""
 
-    def __init__(self, options: str = "") -> None:
-        self._options = options
+    options: str = ""
 
     def content(self, usage: QuarantineUsage) -> Quarantined:
-        """Describes the quarantine for the page."""
         if not usage.segments:
             return Quarantined("The quarantine is empty.", usage.size_bytes)
         commands = [self._command("List all causes", "quarantine list")]
@@ -70,7 +70,7 @@ class QuarantineCommands:
         return commands
 
     def _command(self, purpose: str, command: str) -> NextCommand:
-        return NextCommand(purpose, f"agent {command}{self._options}")
+        return NextCommand(purpose, f"agent {command}{self.options}")
 
 
 def _content(ranges: int, dead_letters: int) -> list[str]:

@@ -116,8 +116,7 @@ class AgentStatus(StatusReporter[View]):
         return status_from(self.facts(), self.masked_causes)
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:
-        facts = self.facts()
-        yield _schema(status, facts)
+        yield self._schema(status)
         if view is not None:
             yield self._raw(status, view)
             if view.backlog is not None:
@@ -205,6 +204,16 @@ class AgentStatus(StatusReporter[View]):
             captures_transactions=self._captures_transactions,
         )
 
+    def _schema(self, status: Status) -> Component:
+        tables, unlogged = self._holder.table_count, self.unlogged()
+        details: dict[str, object] = {
+            "tables": tables,
+            "unlogged_tables": [f"{each.name}: {each.option}" for each in unlogged.tables],
+        }
+        if unlogged.unknown:
+            details["unlogged_tables_unknown"] = unlogged.unknown
+        return component_of(status, "schema", f"{tables} tables are known", details)
+
     def _raw(self, status: Status, view: View) -> Component:
         full_in_s = self.raw_full_in_s(view)
         details: dict[str, object] = {
@@ -224,17 +233,6 @@ class AgentStatus(StatusReporter[View]):
     def _published(self) -> Publication | None:
         schema = self._holder.latest()
         return None if schema is None else self._publication(schema)
-
-
-def _schema(status: Status, facts: Facts) -> Component:
-    tables, unlogged = facts.tables, facts.unlogged
-    details: dict[str, object] = {
-        "tables": tables,
-        "unlogged_tables": [f"{each.name}: {each.option}" for each in unlogged.tables],
-    }
-    if unlogged.unknown:
-        details["unlogged_tables_unknown"] = unlogged.unknown
-    return component_of(status, "schema", f"{tables} tables are known", details)
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:

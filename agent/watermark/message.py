@@ -42,28 +42,27 @@ SCHEMA_START = PlainSource("schema", "schema at the first start")
 WATERMARK = PlainSource("watermark", "watermark")
 
 
+@dataclass(frozen=True, slots=True)
 class PlainBatch(MessageBatch):
     """Messages that are not events, between two positions of their source."""
 
-    last_write_ts_us = None
-
-    def __init__(self, messages: Sequence[Message], start: int, end: int) -> None:
-        self._messages = messages
-        self._start = start
-        self._end = end
+    content: Sequence[Message]
+    start: int
+    end: int
+    last_write_ts_us: None = None
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self.content)
 
     @property
     def size_bytes(self) -> int:
-        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self._messages)
+        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self.content)
 
     def position_after(self, events: int, /) -> int:
-        return self._end if events == len(self._messages) else self._start
+        return self.end if events == len(self.content) else self.start
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:
-        return self._messages[first:stop]
+        return self.content[first:stop]
 
 
 @dataclass(frozen=True, slots=True)

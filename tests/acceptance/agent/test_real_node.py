@@ -342,13 +342,13 @@ def test_masked_values_are_neither_copied_nor_compared(
         wait_until(lambda: rights()[0]["code"] == "snapshot_columns_masked", "the finding")
         grant = 'GRANT UNMASK ON masks."P" TO "masked";'
         assert grant in rights()[0]["remedy"]
-        assert grant in pages.masked_before("masks.P")
+        assert grant in pages.masks.before("masks.P")
         with pytest.raises(JobError, match=re.escape(grant)):
             list(own.read("masks.P", select, "ONE", 10))
         link.rows(grant)
-        assert pages.masked_before("masks.P") == ""
+        assert pages.masks.before("masks.P") == ""
         body = pages.ask(select, "ONE", 10, None).result().body
-        assert pages.masked_after("masks.P") == ""
+        assert pages.masks.after("masks.P") == ""
         assert b"Alice" in body
         assert body in [page.body for page in own.read("masks.P", select, "ONE", 10)]
         assert [each["code"] for each in rights()] == ["rights_ok"]

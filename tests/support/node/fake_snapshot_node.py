@@ -61,12 +61,6 @@ class FakeNode:
     def unreachable_peers(self) -> list[str]:
         return self.silent
 
-    def masked_before(self, table: str) -> str:
-        return self.masks.before(table)
-
-    def masked_after(self, table: str) -> str:
-        return self.masks.after(table)
-
     def close(self) -> None:
         pass
 

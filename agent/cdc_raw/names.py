@@ -24,12 +24,10 @@ class SegmentName:
 
     @property
     def log(self) -> str:
-        """File name of the segment."""
         return f"CommitLog-{self.version}-{self.id}.log"
 
     @property
     def idx(self) -> str:
-        """File name of its CDC index."""
         return f"CommitLog-{self.version}-{self.id}_cdc.idx"
 
     def __str__(self) -> str:
@@ -112,7 +110,6 @@ class OldestFirst:
         return len(self._members)
 
     def put(self, name: SegmentName, *, is_member: bool) -> None:
-        """Adds or removes a name."""
         if not is_member:
             self._members.discard(name)
         elif name not in self._members:

@@ -27,8 +27,6 @@ COMPLETED_IDX = Idx(completed=True)
 
 @dataclass(frozen=True, slots=True)
 class ObservedLog:
-    """Attributes of a `.log` file."""
-
     size_bytes: int
     link_count: int
     is_in_commit_log: bool | None = None
@@ -67,14 +65,12 @@ class Observation:
         return tuple(filter(parse_file_name, self.other_files))
 
     def without(self, names: Collection[SegmentName]) -> "Observation":
-        """Returns a copy without the given segments."""
         if not names:
             return self
         return replace(self, segments=tuple(s for s in self.segments if s.name not in names))
 
     @property
     def newest_log(self) -> SegmentName | None:
-        """The newest segment with a `.log`."""
         return max((seen.name for seen in self.segments if seen.log is not None), default=None)
 
     @property

@@ -22,7 +22,6 @@ class Quota:
 
     @property
     def is_missing(self) -> bool:
-        """True if a query failed."""
         return self.limit_bytes is None and bool(self.error)
 
 

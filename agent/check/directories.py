@@ -18,7 +18,6 @@ _FULL_FAULT = 0.9
 
 
 def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
-    """Reports directories in which other users can replace files."""
     for message in directory_warnings(config):
         yield fault(
             "directory rights",
@@ -79,7 +78,6 @@ def check_cdc_raw_usage(
 
 
 def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Reports files in `cdc_raw` that are not segments."""
     segments = seen.irregular_segments
     if segments:
         yield irregular_segments(config.cdc_raw_directory, segments)
@@ -96,7 +94,6 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
 
 
 def irregular_segments(directory: Path, names: Sequence[str]) -> Finding:
-    """Creates the fault for links and irregular files with segment names."""
     return fault(
         "segment names",
         f"{directory} contains links or irregular files with segment names, which the agent does "

@@ -96,7 +96,6 @@ def check_node_settings(probe: AgentProbe) -> Iterator[Finding]:
 
 
 def check_settings(settings: NodeSettings) -> Iterator[Finding]:
-    """Checks the settings for CDC, latency and repair."""
     if settings.cdc_enabled:
         yield ok("cdc_enabled", "Change data capture is on.")
     else:
@@ -150,7 +149,6 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
 
 
 def _cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
-    """Checks that the node and the agent use the same `cdc_raw`."""
     used = settings.cdc_raw_directory
     if used is not None and used.resolve() != config.cdc_raw_directory.resolve():
         yield fault(

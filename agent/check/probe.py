@@ -117,7 +117,6 @@ class AgentProbe:
 
     @property
     def present_tables(self) -> frozenset[str]:
-        """Names of the node's tables."""
         schema, present = self.node().schema, self.node().table_ids
         if schema is None or present is None:
             return frozenset()
@@ -145,7 +144,6 @@ class AgentProbe:
 
     @property
     def event_topics(self) -> list[str]:
-        """Topics of the known published tables."""
         return [use.topic for use in self._event_uses]
 
     @property
@@ -156,7 +154,6 @@ class AgentProbe:
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:
-    """Creates the probe of the command, which queries everything."""
     return AgentProbe(
         config,
         CachedAnswer(partial(query_node, config)),

@@ -75,7 +75,6 @@ class Publication:
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
-    """Applies the include and exclude lists to the tables of a schema."""
     tables = [table for table in schema.tables() if table.kind == "table"]
     names = {f"{table.keyspace}.{table.name}": table for table in tables}
     captured = sorted(

@@ -15,7 +15,6 @@ from sidecar.properties.types import LONGEST_TOPIC
 
 
 def check_tables(publication: Publication) -> Iterator[Finding]:
-    """Reports captured and published tables, and list entries that match nothing."""
     captured, published = publication.captured, publication.published
     if publication.counters:
         shown = first_names(publication.counters)

@@ -64,7 +64,6 @@ class UnloggedTable:
 
     @property
     def remedy(self) -> str:
-        """Returns the statement or command that removes the reason."""
         # With table names, nodetool of 6.0-alpha2 fails (NotSerializableException).
         finish = f"`nodetool consensus_admin finish-migration {self.keyspace}`"
         keyspace = cql_identifier(self.keyspace)
@@ -119,7 +118,6 @@ def unlogged_writes(
 
 
 def check_unlogged_writes(unlogged: UnloggedWrites) -> Iterator[Finding]:
-    """Reports tables with unlogged writes, and why the result may be incomplete."""
     if unlogged.tables:
         yield bypass_finding(unlogged.tables)
     if unlogged.unknown:

@@ -113,6 +113,5 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command line and exits with its code."""
     invocation = Invocation("agent", load_config, start_problems)
     run_command_line(agent, invocation, arguments, expected=(CommitLogError,))

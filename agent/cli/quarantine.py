@@ -204,7 +204,6 @@ def _row(each: QuarantineEntry) -> tuple[str, ...]:
 
 
 def quarantined_segment(each: QuarantineEntry) -> QuarantinedSegment:
-    """Converts an entry for the JSON output."""
     reason, dead_letters = each.reason, each.dead_letters
     lost = reason.ranges if reason is not None else ()
     return QuarantinedSegment(

@@ -153,7 +153,6 @@ def _send(
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Formats one line for each table, and a summary."""
     for each in document["tables"]:
         yield f"{each['table']} {each['state']}: {each['rows']:,} rows, {each['percent']}%"
     yield summary(document)
@@ -167,7 +166,6 @@ def summary(document: Mapping[str, Any]) -> str:
 
 
 def render_progress(document: Mapping[str, Any]) -> Group:
-    """Renders a progress bar for each table, and a summary."""
     bars = empty_bars()
     for each in document["tables"]:
         note = f"{each['rows']:,} rows, {each['state']}"

@@ -62,7 +62,6 @@ class _Found:
         return None if value is None or is_null(value) else value
 
     def has(self, section: str) -> bool:
-        """Whether a section contains any value."""
         from hocon import HoconObject
 
         value = self.value(section)

@@ -65,7 +65,6 @@ def column_entries(value: object) -> object:
 
 
 def column_parts(entry: str) -> tuple[str, str, str]:
-    """Splits a valid entry into keyspace, table and column."""
     keyspace, table, column = map(_unquoted, _PARTS.findall(entry))
     return keyspace, table, column
 

@@ -89,7 +89,6 @@ class AgentConfig:
 
     @property
     def keystore(self) -> KeystoreSettings | None:
-        """The keystore for encrypted segments, or None."""
         node = self.node_settings.keystore if self.node_settings is not None else None
         return keystore_settings(self.properties, node)
 
@@ -100,7 +99,6 @@ class AgentConfig:
 
     @property
     def has_own_transfer(self) -> bool:
-        """Whether a custom class transfers finished segments."""
         return ":" in self.transfer_name
 
     @property

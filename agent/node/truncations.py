@@ -24,8 +24,6 @@ _NOTICED = ".dropped"
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A published table that the node dropped."""
-
     name: str
     """`keyspace.table`."""
     noticed_ms: int

@@ -59,8 +59,6 @@ class Obstacle:
 
 
 class Action(Enum):
-    """The next action to overcome an obstacle."""
-
     WAIT = auto()
     ASK = auto()
     """Request a newer schema."""
@@ -156,7 +154,6 @@ class BlockedRead:
         self._last, self.obstacle = self.obstacle, None
 
     def abandon(self, now_s: float) -> None:
-        """Abandons the obstacle after the timeout."""
         obstacle, self.obstacle, self._last = self.obstacle, None, None
         if obstacle is not None and obstacle.missing is not None:
             self._abandoned[obstacle.missing] = (

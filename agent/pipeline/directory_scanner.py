@@ -76,7 +76,6 @@ class DirectoryScanner:
         self.watcher.removing.update((name.log, name.idx))
 
     def end_removal(self, segment: Segment) -> None:
-        """Subtracts a removed segment from `size_bytes`."""
         self._removed_bytes += 0 if segment.log is None else segment.log.size_bytes
 
     def request(self) -> None:

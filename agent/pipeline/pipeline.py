@@ -115,7 +115,6 @@ class Pipeline(LoopPipeline[View]):
         return worked
 
     def _read_journal(self) -> bool:
-        """Reads the Accord journal if a read is due."""
         # Before it reads the quarantine, the agent does not know which segments are requeued.
         if self._journal is None or self._requeue.names is None or not self._journal.tick():
             return False

@@ -48,7 +48,6 @@ class OpenSegment:
 
     @property
     def position(self) -> int:
-        """Where the next read starts."""
         return self._reader.position
 
     @property

@@ -46,8 +46,6 @@ QuarantineKey = SegmentName | SnapshotName
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterSummary:
-    """The dead letters of one segment or snapshot."""
-
     count: int = 0
     reasons: tuple[str, ...] = ()
     """Distinct, in order of appearance."""

@@ -26,8 +26,6 @@ _CAUSES = 3
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedFiles:
-    """One segment or snapshot in the quarantine."""
-
     name: str
     """`CommitLog-7-1699.log`, or `snapshot-KEYSPACE.TABLE`."""
     is_available: bool
@@ -62,7 +60,6 @@ class QuarantineUsage:
     """The oldest segments, then snapshots."""
 
     def conditions(self) -> Iterator[Condition]:
-        """Yields conditions about segments to read again, missing segments, and dead letters."""
         if self.available:
             yield Condition(
                 "segment_quarantined",

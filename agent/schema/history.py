@@ -74,8 +74,6 @@ class PackedFile(Generic[Stored]):
 
 
 class SchemaHistory:
-    """The stored schema of one node with its history."""
-
     def __init__(self, directory: Path) -> None:
         self._file = PackedFile[KnownSchema](
             directory / FILE_NAME,
@@ -113,8 +111,6 @@ class SchemaHistory:
 
 
 class AnnouncementStore:
-    """The stored announcements of one node."""
-
     def __init__(self, directory: Path, node_id: str) -> None:
         self.file = PackedFile[AnnouncedSchema](
             directory / ANNOUNCED_FILE_NAME,

@@ -140,7 +140,6 @@ class SchemaHolder:
 
     @property
     def table_count(self) -> int:
-        """Number of known tables, for the status."""
         with self._changed:
             return len(self._schema) if self._schema is not None else 0
 

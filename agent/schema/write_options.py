@@ -45,8 +45,6 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The options of all keyspaces and tables."""
-
     keyspaces: Mapping[str, Options] = field(default_factory=dict)
     tables: Mapping[str, Options] = field(default_factory=dict)
     """Options of each existing table, by `keyspace.table`; empty before Cassandra 6.0."""

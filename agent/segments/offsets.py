@@ -59,7 +59,6 @@ class SegmentOffsets:
         return replace(self._without(done), completed=self.completed | done)
 
     def forgotten(self, name: SegmentName) -> "SegmentOffsets":
-        """Removes a segment."""
         if name not in self.completed and name not in self.positions:
             return self
         return self._without(frozenset((name,)))

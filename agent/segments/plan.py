@@ -34,7 +34,6 @@ class Segments:
         self.reset(segments)
 
     def reset(self, segments: Iterable[Segment]) -> None:
-        """Replaces all segments."""
         self._by_name: dict[SegmentName, Segment] = {}
         self._in_turn = OldestFirst()
         """Segments that can be read, or that block newer segments."""
@@ -53,7 +52,6 @@ class Segments:
         return name in self._by_name
 
     def __iter__(self) -> Iterator[Segment]:
-        """Iterates over the segments, oldest first."""
         return iter(self.all())
 
     def all(self) -> tuple[Segment, ...]:
@@ -69,7 +67,6 @@ class Segments:
         return segment is not None and segment.idx.completed
 
     def put(self, segment: Segment) -> None:
-        """Adds or replaces a segment."""
         before = self._by_name.get(segment.name)
         if before is not segment:
             self._count(before, -1)
@@ -161,7 +158,6 @@ class Segments:
 
     @property
     def opened(self) -> tuple[Segment, ...]:
-        """Segments whose file is open in a reader."""
         return tuple(self._by_name[name] for name in self._opened)
 
     @property

@@ -24,8 +24,6 @@ _LAST_VERSION_WITHOUT_IDX = 6
 
 
 class Phase(StrEnum):
-    """Phase of a segment, for status and metrics."""
-
     WAITING = "waiting"
     """Nothing is readable yet."""
     READING = "reading"
@@ -136,7 +134,6 @@ class Segment:
 
     @property
     def next_read(self) -> ReadRequest | None:
-        """The next possible read, or None."""
         if self.has_nothing_to_read or self.is_unreadable or self.is_blocked:
             return None
         if self.log is None and not self.is_opened:

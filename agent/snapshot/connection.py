@@ -57,8 +57,6 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PendingPage:
-    """A requested page."""
-
     connection: "PageConnection"
     future: Any
     read_at_us: int

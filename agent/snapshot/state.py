@@ -117,7 +117,6 @@ class SnapshotState:
             return True
 
     def peek(self) -> EncodedPage | None:
-        """Returns the next page, or None."""
         with self._changed:
             return self._ready[0] if self._ready else None
 

@@ -64,7 +64,6 @@ class AgentStatus(StatusReporter[View]):
         self.note_quota(quota)
 
     def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
-        """Starts to report a pipeline and its snapshot."""
         self._pipeline = pipeline
         self._wake_pipeline = pipeline.wake
         self.snapshot = snapshot

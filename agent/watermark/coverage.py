@@ -211,8 +211,6 @@ FILE_NAME = "watermark.properties"
 
 
 class CoverageStore:
-    """The stored coverage of one node."""
-
     def __init__(self, directory: Path, topic_prefix: str, node_id: str) -> None:
         self._store = PropertiesStore(directory, FILE_NAME, topic_prefix)
         self._node_id = node_id

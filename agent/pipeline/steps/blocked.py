@@ -20,7 +20,6 @@ class BlockedStep:
         self._key = ""
 
     def begin(self, obstacle: Obstacle) -> None:
-        """Blocks the segment with the obstacle."""
         obstacle = self._context.blocked_read.begin(obstacle)
         self._context.change(obstacle.name, is_blocked=True)
         key = f"{obstacle.name} {obstacle.position}"
@@ -40,7 +39,6 @@ class BlockedStep:
         self._repeated.resolved(self._key, "reading continues", segment=name)
 
     def tick(self) -> bool:
-        """Performs the next action for the current obstacle, if any."""
         context = self._context
         obstacle = context.blocked_read.obstacle
         if obstacle is None:

@@ -33,7 +33,6 @@ class AcknowledgeStep:
         self._context = context
 
     def advance(self) -> bool:
-        """Notes the acknowledged positions of segments and snapshots."""
         context = self._context
         moved = context.delivery.progress()
         if context.announcer is not None:
@@ -92,7 +91,6 @@ class DisposeStep:
         return False
 
     def _save(self, names: Iterable[SegmentName]) -> bool:
-        """Stores the segments as completed."""
         context, began_s = self._context, self._context.clock()
         context.offsets.finish(names, present=context.segments)
         is_stored = context.offsets.save(at_once=True)

@@ -44,7 +44,6 @@ class ReadStep:
         return self._result is not None
 
     def abandon(self) -> None:
-        """Discards finished and running reads."""
         self._context.read_worker.abandon()
         self._result = None
 

@@ -44,13 +44,11 @@ class SnapshotStep:
             flusher.save(at_once=flusher.reached.states != flusher.stored.states)
 
     def save_last(self) -> None:
-        """Saves the final progress."""
         if (snapshot := self._context.snapshot) is not None:
             self.flusher.reached = snapshot.offsets
             self.flusher.save_last()
 
     def rollback(self) -> None:
-        """Causes unacknowledged rows to be read again."""
         if self._context.snapshot is not None:
             self._context.snapshot.rollback()
 

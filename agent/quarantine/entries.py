@@ -14,7 +14,15 @@ from pathlib import Path
 import orjson
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
+from agent.quarantine.files import (
+    EVENTS,
+    REASON,
+    REMOTE,
+    RETRY,
+    QuarantinePaths,
+    QuarantineReason,
+    file_names,
+)
 from agent.quarantine.quarantine import Quarantine
 from sidecar.errors import ConfigError
 from sidecar.files.directories import sync_directory, write_synced
@@ -95,18 +103,14 @@ def parse_quarantine_key(text: str) -> QuarantineKey | None:
 
 def list_entries(directory: Path) -> list[QuarantineEntry]:
     """Lists all entries: segments, oldest first, then snapshots. Raises OSError."""
-    if not directory.exists():
-        return []
     texts = {
-        file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(REMOTE).removesuffix(RETRY)
-        for file in directory.iterdir()
+        name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(REMOTE).removesuffix(RETRY)
+        for name in file_names(directory)
     }
     found = [name for text in texts if (name := parse_quarantine_key(text)) is not None]
-    segments = sorted(name for name in found if isinstance(name, SegmentName))
-    snapshots = sorted(name for name in found if isinstance(name, SnapshotName))
-    names: list[QuarantineKey] = [*segments, *snapshots]
     quarantine = Quarantine(directory, 0, "")
-    return [_entry(quarantine, name) for name in names]
+    in_order = sorted(found, key=lambda name: (isinstance(name, SnapshotName), name))
+    return [_entry(quarantine, name) for name in in_order]
 
 
 def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:

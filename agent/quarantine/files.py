@@ -9,7 +9,7 @@ CommitLog-7-1699.log.retry         requests that the agent reads the segment aga
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -29,32 +29,15 @@ MAX_MARKER_BYTES = 4096
 """Size limit of `.remote`, which contains a remote directory."""
 
 
-@dataclass(frozen=True, slots=True)
 class QuarantinePaths:
     """The file paths of a segment or snapshot; `stem` is the prefix of their names."""
 
-    directory: Path
-    stem: str
-
-    @property
-    def log(self) -> Path:
-        return self.directory / self.stem
-
-    @property
-    def reason(self) -> Path:
-        return self.directory / f"{self.stem}{REASON}"
-
-    @property
-    def events(self) -> Path:
-        return self.directory / f"{self.stem}{EVENTS}"
-
-    @property
-    def remote(self) -> Path:
-        return self.directory / f"{self.stem}{REMOTE}"
-
-    @property
-    def retry(self) -> Path:
-        return self.directory / f"{self.stem}{RETRY}"
+    def __init__(self, directory: Path, stem: str) -> None:
+        self.log = directory / stem
+        self.reason = directory / f"{stem}{REASON}"
+        self.events = directory / f"{stem}{EVENTS}"
+        self.remote = directory / f"{stem}{REMOTE}"
+        self.retry = directory / f"{stem}{RETRY}"
 
     @property
     def remote_directory(self) -> str:
@@ -145,7 +128,7 @@ def parse_reason(text: bytes) -> QuarantineReason:
 
 def reason_text(reason: QuarantineReason) -> bytes:
     """Returns the content of `.reason.json`."""
-    return orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
+    return orjson.dumps(reason, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def _covers(old: LostRange, new: LostRange) -> bool:

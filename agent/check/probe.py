@@ -259,24 +259,18 @@ def _query_facts(config: AgentConfig, connection: NodeConnection, known: NodeAns
     """Adds facts, truncations and settings of the node."""
     try:
         facts = connection.facts()
-    except SidecarError as error:
-        return replace(known, error=error)
-    try:
         answer = replace(
             known,
             facts=facts,
             truncations=read_truncations(connection),
             table_ids=read_table_ids(connection),
         )
+        if config.properties.node_id is None:
+            owner = known.node_id or offsets_owner(config.properties.offset_directory)
+            node = known_node(connection, owner, facts.host_id)
+            answer = replace(answer, node_id=node.node_id, unverified=node.unverified)
     except SidecarError as error:
         return replace(known, error=error)
-    if config.properties.node_id is None:
-        owner = known.node_id or offsets_owner(config.properties.offset_directory)
-        try:
-            node = known_node(connection, owner, facts.host_id)
-        except SidecarError as error:
-            return replace(known, error=error)
-        answer = replace(answer, node_id=node.node_id, unverified=node.unverified)
     try:
         return replace(answer, settings=running_settings(connection, facts))
     except SidecarError as error:

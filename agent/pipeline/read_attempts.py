@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
+from pydantic import TypeAdapter
 
 from agent.cdc_raw.names import SegmentName
 from commitlog import CommitLogError
@@ -72,12 +73,13 @@ class ReadNote:
         return orjson.dumps(self).ljust(_NOTE_BYTES)
 
 
+_NOTE = TypeAdapter(ReadNote)
+
+
 def parse_note(content: bytes) -> ReadNote:
     """Parses a note; returns an empty note for invalid content."""
-    with suppress(ValueError, TypeError, KeyError):
-        found = orjson.loads(content)
-        boot_id, reading, suspect = (str(found[name]) for name in ("boot_id", "reading", "suspect"))
-        return ReadNote(boot_id, reading, suspect, int(found["deaths"]))
+    with suppress(ValueError):
+        return _NOTE.validate_json(content)
     return ReadNote("")
 
 

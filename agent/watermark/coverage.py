@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.plan import Segments
@@ -81,20 +81,12 @@ class Holdings:
         return orjson.dumps(self).decode()
 
 
+_HOLDINGS_JSON = TypeAdapter(Holdings)
+
+
 def holdings_from_json(text: str) -> Holdings:
-    """Parses holdings. Raises ValueError, KeyError or TypeError for invalid text."""
-    document: dict[str, Any] = orjson.loads(text)
-    return Holdings(
-        {str(name): int(since) for name, since in document["tables"].items()},
-        tuple(
-            HeldKeyspaces(
-                tuple(each["keyspaces"]),
-                each["options"],
-                tuple(HeldRange(**one) for one in each["ranges"]),
-            )
-            for each in document["replication"]
-        ),
-    )
+    """Parses holdings. Raises ValueError for invalid text."""
+    return _HOLDINGS_JSON.validate_json(text)
 
 
 def _aged(old: Sequence[HeldRange], new: Iterable[TokenRange], now_ms: int) -> Iterator[HeldRange]:
@@ -190,10 +182,10 @@ def coverage_from_entries(entries: Mapping[str, str], node_id: str) -> Coverage 
             tuple(Gap(int(start), int(end)) for start, end in gaps),
             holdings_from_json(entries[_HOLDINGS]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, ValueError) as error:
         raise OffsetStoreError(
-            f"The stored watermark contains an invalid entry: {error}. Move the file "
-            "watermark.properties away: the watermark then begins at the next start."
+            f"The stored watermark contains an invalid entry: {str(error).splitlines()[0]}. Move "
+            "the file watermark.properties away: the watermark then begins at the next start."
         ) from error
 
 

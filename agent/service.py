@@ -347,7 +347,7 @@ class AgentService:
                 quarantine=quarantine,
                 metrics=self._metrics,
                 snapshot=snapshot,
-                accord=None if accord is None else accord.journal,
+                journal=None if accord is None else accord.journal,
                 snapshot_store=snapshot_store,
                 registrar=self._registrar,
                 announcer=self._create_announcer(identity, event_format),

@@ -19,7 +19,6 @@ from agent.cdc_raw.names import SegmentName
 from agent.config.loader import AgentConfig
 from agent.node.connection import NodeConnection
 from agent.node.host_ids import METADATA_LOG
-from agent.quarantine.files import LostRange
 from commitlog import ColumnIds, Schema
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog
@@ -86,8 +85,6 @@ class ColumnIdSource:
 OFFSET_FILE = "accord_offset.properties"
 """File in `offset.backing.store.dir` that stores the position in the journal."""
 
-Record = Callable[[SegmentName, LostRange], bool]
-
 
 class AccordCapture:
     """The column ids and the journal of one node. `start` runs the thread that queries the ids."""
@@ -106,36 +103,26 @@ class AccordCapture:
         """New segments never reuse the id of a `known` segment. The column id thread calls `wake`.
         Raises OffsetStoreError or ConfigError if the stored position is unusable."""
         properties = config.properties
-        self._config = config
-        self._connection = connection
-        self._node_id = node_id
-        self._schema, self._refresh_schema = schema, refresh_schema
-        self._store = PropertiesStore(
-            properties.offset_directory, OFFSET_FILE, properties.topic_prefix
-        )
-        position = position_from_entries(self._store.load().values, node_id)
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE, properties.topic_prefix)
+        position = position_from_entries(store.load().values, node_id)
         used = max((name.id for name in known if is_own(name)), default=0)
-        self._position = replace(position, next_id=max(position.next_id, used + 1))
-        self._ids = ColumnIdSource(connection.rows, wake)
-
-    def journal(self, record: Record) -> AccordJournal:
-        """Creates the journal's reader, for use on the pipeline's thread."""
-        properties = self._config.properties
-        return AccordJournal(
-            self._config.accord_journal_directory,
-            self._config.cdc_raw_directory,
-            self._position,
+        self._connection = connection
+        self._ids = ids = ColumnIdSource(connection.rows, wake)
+        self.journal = AccordJournal(
+            config.accord_journal_directory,
+            config.cdc_raw_directory,
+            replace(position, next_id=max(position.next_id, used + 1)),
             properties.blocked_timeout_ms / 1000,
             JournalParts(
-                schema=self._schema,
-                refresh_schema=self._refresh_schema,
-                column_ids=lambda: self._ids.ids,
-                request_column_ids=self._ids.request,
-                save=lambda position: self._store.save(position.to_entries(self._node_id)),
-                record=record,
+                schema=schema,
+                refresh_schema=refresh_schema,
+                column_ids=lambda: ids.ids,
+                request_column_ids=ids.request,
+                save=lambda position: store.save(position.to_entries(node_id)),
                 clock=time.monotonic,
             ),
         )
+        """The journal's reader, for use on the pipeline's thread."""
 
     def start(self) -> None:
         self._ids.worker.start()

@@ -95,8 +95,6 @@ class JournalParts:
     request_column_ids: Callable[[], None]
     save: Callable[[JournalPosition], None]
     """Stores the position durably. Raises OffsetSaveError."""
-    record: Callable[[SegmentName, LostRange], bool]
-    """Records lost changes in the quarantine; returns False if the caller must retry later."""
     clock: Callable[[], float]
 
 
@@ -117,6 +115,9 @@ class AccordJournal:
         self._stored = position
         self._blocked_timeout_s = blocked_timeout_s
         self._parts = parts
+        self.record: Callable[[SegmentName, LostRange], bool] = lambda name, lost: False
+        """Records lost changes in the quarantine; returns False if the caller must retry later. The
+        pipeline sets it."""
         self._open = OpenSegments(directory)
         self._reader = AccordReader(position.transactions)
         self._next_s = parts.clock()
@@ -203,7 +204,7 @@ class AccordJournal:
     def _record_gaps(self) -> bool:
         """Records each gap in the quarantine under a new id; returns False to retry later."""
         while self._gaps:
-            if not self._parts.record(self._raw.take(), self._gaps[0]):
+            if not self.record(self._raw.take(), self._gaps[0]):
                 return False
             del self._gaps[0]
         return True
@@ -303,7 +304,7 @@ class AccordJournal:
             self._passed_over[cause] = self._raw.take()
         lost = LostRange(offset, end, f"{self._segment}: {cause}")
         # Recorded first: `skip` forgets the transaction, and a retry would then accept the entry.
-        if not self._parts.record(self._passed_over[cause], lost):
+        if not self.record(self._passed_over[cause], lost):
             return False
         following = self._reader.skip(self._data(end - offset), offset)
         if following is None:

@@ -5,7 +5,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.accord.capture import Record
 from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
@@ -125,8 +124,8 @@ class PipelineParts:
     snapshot: Snapshot | None = None
     snapshot_store: OffsetStore | None = None
     """Stores the progress of `snapshot`; defaults to `store`."""
-    accord: Callable[[Record], AccordJournal] | None = None
-    """Creates the reader of transactions, which records lost changes through its argument."""
+    journal: AccordJournal | None = None
+    """The reader of transactions; None if they are not captured."""
     watermark: WatermarkParts | None = None
 
 

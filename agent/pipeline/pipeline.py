@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from agent.cdc_raw.names import SegmentName
 from agent.metrics import VANISHED
 from agent.pipeline.context import PipelineContext, PipelineParts, PipelineSettings
 from agent.pipeline.steps.blocked import BlockedStep
@@ -14,7 +13,6 @@ from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.steps.watermark import WatermarkStep
 from agent.pipeline.view import View, ViewBuilder, set_gauges
-from agent.quarantine.files import LostRange
 from agent.segments.plan import segments_from_offsets
 from sidecar.runtime.loop import Loop, LoopPipeline, Wakeup
 from sidecar.status.publisher import StatusPublisher
@@ -44,10 +42,11 @@ class Pipeline(LoopPipeline[View]):
         self.context = context
         self._views = ViewBuilder(context)
 
-        def record(name: SegmentName, lost: LostRange) -> bool:
-            return context.disposer.record(name, (lost,), VANISHED)
-
-        self._journal = None if parts.accord is None else parts.accord(record)
+        self._journal = parts.journal
+        if self._journal is not None:
+            self._journal.record = lambda name, lost: context.disposer.record(
+                name, (lost,), VANISHED
+            )
         self._requeue = RequeueStep(context)
         self._scan = ScanStep(context, self._requeue)
         self._blocked = BlockedStep(context)

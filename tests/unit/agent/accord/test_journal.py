@@ -50,7 +50,7 @@ class Harness:
 
     def journal(self) -> AccordJournal:
         """Create a new reader, as after a restart."""
-        return AccordJournal(
+        journal = AccordJournal(
             self.directory,
             self.cdc_raw,
             self.saved,
@@ -61,10 +61,11 @@ class Harness:
                 column_ids=lambda: self.ids,
                 request_column_ids=lambda: None,
                 save=self._save,
-                record=self._record,
                 clock=lambda: self.now_s,
             ),
         )
+        journal.record = self._record
+        return journal
 
     def started(self, data: bytes | None = None) -> AccordJournal:
         """Create a reader that has read the recorded journal, or `data`."""

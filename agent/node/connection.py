@@ -58,18 +58,13 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Credentials:
-    username: str
-    password: str = field(repr=False)
-
-
-@dataclass(frozen=True)
 class NodeAddress:
     """CQL address of the node, with its login and TLS. The driver tries `hosts` in turn."""
 
     hosts: Sequence[str]
     port: int = 9042
-    credentials: Credentials | None = None
+    username: str | None = None
+    password: str = field(default="", repr=False)
     tls: ssl.SSLContext | None = None
 
     def __str__(self) -> str:
@@ -218,8 +213,8 @@ class NodeConnection:
         )
 
     def _access_denied(self, cause: Exception) -> AccessDeniedError:
-        credentials = self.address.credentials
-        who = f"user {credentials.username!r}" if credentials else "a client without credentials"
+        username = self.address.username
+        who = "a client without credentials" if username is None else f"user {username!r}"
         return AccessDeniedError(
             f"Cassandra at {self.address} rejects {who}: {_first_line(cause)} "
             "Check cassandra.username, cassandra.password and the user's rights."
@@ -244,8 +239,8 @@ class _EmptyAnswer(Authenticator):  # type: ignore[misc]  # the driver is untype
 
 def _login(address: NodeAddress) -> AuthProvider | None:
     """Returns the login: the credentials, or with TLS possibly the client certificate."""
-    if address.credentials is not None:
-        return PlainTextAuthProvider(address.credentials.username, address.credentials.password)
+    if address.username is not None:
+        return PlainTextAuthProvider(address.username, address.password)
     return None if address.tls is None else _CertificateLogin()
 
 
@@ -292,14 +287,11 @@ def node_connection(config: AgentConfig) -> NodeConnection:
 def node_address(config: AgentConfig) -> NodeAddress:
     """Returns the address with the current login and certificates. Raises `ConfigError`."""
     properties = config.properties.reread()
-    credentials = None
-    if properties.cassandra_username is not None and properties.cassandra_password is not None:
-        credentials = Credentials(
-            properties.cassandra_username, properties.cassandra_password.get_secret_value()
-        )
+    password = properties.cassandra_password
     return NodeAddress(
-        hosts=config.hosts,
-        port=config.port,
-        credentials=credentials,
-        tls=tls_context(properties),
+        config.hosts,
+        config.port,
+        properties.cassandra_username,
+        "" if password is None else password.get_secret_value(),
+        tls_context(properties),
     )

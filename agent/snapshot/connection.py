@@ -85,8 +85,7 @@ class PageConnection(NodeConnection):
         super().__init__(address, reread)
         self._is_included = is_included
         self._raw: Session | None = None
-        login = address.credentials
-        self.masks = MaskGuard(self.rows, None if login is None else login.username)
+        self.masks = MaskGuard(self.rows, address.username)
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
         """Requests a page of at most `rows` rows, without waiting for it."""

@@ -11,7 +11,7 @@ import pytest
 
 from agent.cdc_raw.quota import watch_quota
 from agent.config.loader import load_config
-from agent.node.connection import Credentials, NodeAddress, NodeConnection, node_connection
+from agent.node.connection import NodeAddress, NodeConnection, node_connection
 from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows
 from agent.snapshot.connection import PageConnection
@@ -47,8 +47,8 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 
 
 def connection(node: CassandraNode, password: str = "cassandra") -> NodeConnection:
-    credentials = Credentials("cassandra", password)
-    return NodeConnection(NodeAddress([node.address.host], node.address.cql_port, credentials))
+    host, port = node.address.host, node.address.cql_port
+    return NodeConnection(NodeAddress([host], port, "cassandra", password))
 
 
 @pytest.fixture

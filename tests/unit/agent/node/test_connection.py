@@ -9,7 +9,7 @@ from cassandra import OperationTimedOut
 from cassandra.cluster import NoHostAvailable
 from cassandra.connection import ConnectionShutdown
 
-from agent.node.connection import Credentials, NodeAddress, NodeConnection
+from agent.node.connection import NodeAddress, NodeConnection
 from sidecar.errors import ConfigError, UnavailableError
 
 NOWHERE = NodeConnection(NodeAddress(["127.0.0.1"], 9))
@@ -50,13 +50,12 @@ def test_each_connection_uses_current_login() -> None:
     def now() -> NodeAddress:
         if not (password := next(passwords)):
             raise ConfigError("cassandra.ssl: half written")
-        return replace(NOWHERE.address, credentials=Credentials("cdc", password))
+        return replace(NOWHERE.address, username="cdc", password=password)
 
     connection = NodeConnection(NOWHERE.address, now)
     used = []
     for _ in range(3):
         with pytest.raises(UnavailableError):
             connection.facts()
-        assert connection.address.credentials is not None
-        used.append(connection.address.credentials.password)
+        used.append(connection.address.password)
     assert used == ["second", "second", "third"]

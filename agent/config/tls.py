@@ -32,11 +32,11 @@ _JAVA_NAMES = {
 
 @dataclass(frozen=True)
 class _Files:
-    ca: Path | None = None
-    ca_password: str | None = field(default=None, repr=False)
-    certificate: Path | None = None
-    key: Path | None = None
-    key_password: str | None = field(default=None, repr=False)
+    ca: Path | None
+    ca_password: str | None = field(repr=False)
+    certificate: Path | None
+    key: Path | None
+    key_password: str | None = field(repr=False)
 
 
 def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
@@ -90,19 +90,8 @@ def _load_certificate(context: ssl.SSLContext, certificate: Path, files: _Files)
 
 
 def _files(properties: NodeProperties) -> _Files:
-    from_java = _java_files(properties)
-    password = properties.cassandra_ssl_key_password
-    return _Files(
-        ca=properties.cassandra_ssl_ca_path or from_java.ca,
-        ca_password=from_java.ca_password,
-        certificate=properties.cassandra_ssl_certificate_path or from_java.certificate,
-        key=properties.cassandra_ssl_key_path,
-        key_password=password.get_secret_value() if password else from_java.key_password,
-    )
-
-
-def _java_files(properties: NodeProperties) -> _Files:
-    """Reads the keystores from Debezium's TLS file, or else from the Java driver's file."""
+    """Reads the keystores from Debezium's TLS file, or else from the Java driver's file. The other
+    properties override them."""
     stores: dict[str, str] = {}
     if (path := properties.cassandra_ssl_config_path) is not None:
         stores = {setting.name: setting.value for setting in read_properties(path)}
@@ -113,11 +102,14 @@ def _java_files(properties: NodeProperties) -> _Files:
         name = written.lower().removeprefix("javax.net.ssl.")
         if name in _JAVA_NAMES:
             found[_JAVA_NAMES[name]] = value
+    paths = {name: Path(found[name]) for name in ("ca", "certificate") if name in found}
+    password = properties.cassandra_ssl_key_password
     return _Files(
-        ca=Path(found["ca"]) if "ca" in found else None,
+        ca=properties.cassandra_ssl_ca_path or paths.get("ca"),
         ca_password=found.get("ca_password"),
-        certificate=Path(found["certificate"]) if "certificate" in found else None,
-        key_password=found.get("key_password"),
+        certificate=properties.cassandra_ssl_certificate_path or paths.get("certificate"),
+        key=properties.cassandra_ssl_key_path,
+        key_password=password.get_secret_value() if password else found.get("key_password"),
     )
 
 

@@ -31,7 +31,6 @@ ANNOUNCED_FILE_NAME = "schema_announced.json.gz"
 # A table with 1,000 columns takes 151 KB, and 3 KB compressed.
 _MAX_PACKED_BYTES = 64 << 20
 _MAX_BYTES = 256 << 20
-_STEP_BYTES = 1 << 20
 _DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 """Errors of reading a damaged file."""
 
@@ -140,12 +139,9 @@ def _unpack(packed: bytes) -> bytes:
     """Decompresses at most `_MAX_BYTES`, because a small file can expand to any size. Raises
     zlib.error, EOFError and ValueError."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    content = bytearray()
-    while packed and not unpacker.eof:
-        content += unpacker.decompress(packed, _STEP_BYTES)
-        packed = unpacker.unconsumed_tail
-        if len(content) > _MAX_BYTES:
-            raise ValueError(f"it decompresses to more than {_MAX_BYTES >> 20} MiB")
+    content = unpacker.decompress(packed, _MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it decompresses to more than {_MAX_BYTES >> 20} MiB")
     if not unpacker.eof:
         raise EOFError("its end is missing")
-    return bytes(content)
+    return content

@@ -56,8 +56,7 @@ def snapshot_facts(snapshot: Snapshot | None, save_error: str = "") -> SnapshotF
     """Returns the current facts; `snapshot` is None without a node."""
     if snapshot is None:
         return SnapshotFacts(save_error=save_error)
-    tables = snapshot.offsets.tables.values()
-    for table in tables:
+    for table in snapshot.offsets.tables.values():
         if table.state is State.REFUSED:
             return SnapshotFacts(snapshot.error, save_error, table.table, table.reason)
     return SnapshotFacts(snapshot.error, save_error)

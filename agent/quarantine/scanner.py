@@ -117,7 +117,8 @@ class QuarantineScanner:
         self._reasons = {name: each for name, each in self._reasons.items() if name in files}
         with_ranges = sorted(segments_with_suffix(files, REASON) | _without_reason(files))
         available = [name for name in with_ranges if self._is_available(name, files)]
-        missing = [name for name in with_ranges if name not in set(available)]
+        readable = {name.log for name in available}
+        missing = [name for name in with_ranges if name.log not in readable]
         with_events = sorted(
             (name.removesuffix(EVENTS) for name in files if name.endswith(EVENTS)), key=_age
         )
@@ -125,7 +126,6 @@ class QuarantineScanner:
         self._events = {name: self._events[name] for name in with_events if name in self._events}
         events = {name: self._lines(name).count() for name in with_events}
         names = sorted({*reasons, *events}, key=_age)
-        readable = {name.log for name in available}
         return QuarantineUsage(
             size_bytes=sum(size_bytes for size_bytes, _ in files.values()),
             segments=len(names),

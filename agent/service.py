@@ -319,15 +319,10 @@ class AgentService:
             quarantine.request_all()
         pipeline = Pipeline(
             PipelineSettings(
+                properties,
                 cdc_raw_directory=config.cdc_raw_directory,
-                window_max_events=properties.inflight_max_events,
-                window_max_bytes=properties.inflight_max_bytes,
-                poll_interval_ms=properties.poll_interval_ms,
-                offset_flush_interval_ms=properties.offset_flush_interval_ms,
-                blocked_timeout_ms=properties.blocked_timeout_ms,
                 commit_log_directory=config.commit_log_directory,
                 deletes_at_bytes=deletes_at_bytes(config),
-                waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
                 dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
                 tracing=self._tracing,

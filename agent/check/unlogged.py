@@ -53,10 +53,6 @@ class UnloggedTable:
         return f"{self.keyspace}.{self.table}"
 
     @property
-    def cql_name(self) -> str:
-        return f"{cql_identifier(self.keyspace)}.{cql_identifier(self.table)}"
-
-    @property
     def is_captured(self) -> bool:
         """Whether an agent that reads Accord's journal captures these writes."""
         modes = tuple(f"'{mode}'" for mode in _CAPTURED_MODES)
@@ -73,7 +69,8 @@ class UnloggedTable:
             case Reason.MUTATION_TRACKING:
                 return f"ALTER KEYSPACE {keyspace} WITH replication_type = 'untracked';"
             case Reason.TRANSACTIONAL_MODE:
-                alter = f"ALTER TABLE {self.cql_name} WITH transactional_mode = 'off';"
+                table = f"{keyspace}.{cql_identifier(self.table)}"
+                alter = f"ALTER TABLE {table} WITH transactional_mode = 'off';"
                 return f"{alter} and then {finish}."
             case Reason.TRANSACTIONAL_MIGRATION:
                 return f"Complete the migration to transactional_mode = 'off': {finish}."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
+from agent.config.model import AgentProperties
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
@@ -34,19 +35,12 @@ from sidecar.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
+    properties: AgentProperties
     cdc_raw_directory: Path
-    window_max_events: int
-    window_max_bytes: int
-    poll_interval_ms: int
-    offset_flush_interval_ms: int
-    blocked_timeout_ms: int
-    """How long an unreadable record may block its segment."""
     commit_log_directory: Path | None = None
     """The directory with the node's own links to the segments."""
     deletes_at_bytes: int | None = None
     """Size at which the node deletes unread segments; None if unknown or if it rejects writes."""
-    waits_when_denied: bool = True
-    """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
     dead_letter_topic: DeadLetterTopic | None = None
     tracing: Tracing | None = None
@@ -57,11 +51,11 @@ class PipelineSettings:
     def read_max_events(self) -> int:
         """Maximum events per read: at most a quarter of the window, so that reads and delivery
         overlap and a started read always fits."""
-        return max(1, min(self.batch_max_events, self.window_max_events // 4))
+        return max(1, min(self.batch_max_events, self.properties.inflight_max_events // 4))
 
     @property
     def read_max_bytes(self) -> int:
-        return max(1, min(self.batch_max_bytes, self.window_max_bytes // 4))
+        return max(1, min(self.batch_max_bytes, self.properties.inflight_max_bytes // 4))
 
 
 class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
@@ -142,13 +136,14 @@ class PipelineContext:
     ) -> None:
         """Any thread may call `wake`; `clock` returns seconds."""
         directory, metrics = settings.cdc_raw_directory, parts.metrics
+        properties = settings.properties
         self.settings = settings
         self.schema = parts.schema
         self.metrics = metrics
         self.clock = clock
         self.scanner = DirectoryScanner(
             directory,
-            settings.poll_interval_ms / 1000,
+            properties.poll_interval_ms / 1000,
             wake,
             clock=clock,
             commit_log=settings.commit_log_directory,
@@ -156,11 +151,11 @@ class PipelineContext:
         self.read_worker = ReadWorker(
             directory, parts.open_reader, executor, wake, parts.attempts, clock=clock
         )
-        self.blocked_read = BlockedRead(settings.blocked_timeout_ms / 1000)
+        self.blocked_read = BlockedRead(properties.blocked_timeout_ms / 1000)
         self.delivery: Delivery[EventSource, int] = Delivery(
             parts.sink,
-            settings.window_max_events,
-            settings.window_max_bytes,
+            properties.inflight_max_events,
+            properties.inflight_max_bytes,
             metrics=metrics.delivery,
             clock=clock,
             transform=settings.transform,
@@ -172,7 +167,7 @@ class PipelineContext:
         self.offsets = OffsetCommitter(
             parts.store,
             parts.ledger,
-            settings.offset_flush_interval_ms / 1000,
+            properties.offset_flush_interval_ms / 1000,
             parts.announcer,
             metrics=metrics.delivery,
             clock=clock,

@@ -69,7 +69,7 @@ class Pipeline(LoopPipeline[View]):
             context.delivery,
             wakeup,
             metrics=metrics.delivery,
-            waits_when_denied=settings.waits_when_denied,
+            waits_when_denied=settings.properties.waits_when_denied,
             clock=clock,
         )
         super().__init__(loop, publisher)

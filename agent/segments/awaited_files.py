@@ -12,7 +12,6 @@ from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import Observation
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
-from agent.segments.state import Segment
 
 PATIENCE_S = 10.0
 """Time until the agent reports a segment without its file as lost."""
@@ -52,14 +51,10 @@ class AwaitedFiles:
             name: self.since_s.get(name, now_s)
             for name in sorted(alone - overdue)
             if not offsets.is_completed(name)
-            and (name in self.since_s or not _is_seen(segments.get(name)))
+            and (name in self.since_s or not segments.is_seen(name))
         }
         over = {name for name, since_s in waiting.items() if now_s - since_s >= PATIENCE_S}
         return AwaitedFiles(
             MappingProxyType({n: since_s for n, since_s in waiting.items() if n not in over}),
             overdue | over,
         )
-
-
-def _is_seen(segment: Segment | None) -> bool:
-    return segment is not None and segment.is_seen

@@ -61,6 +61,10 @@ class Segments:
     def get(self, name: SegmentName) -> Segment | None:
         return self._by_name.get(name)
 
+    def is_seen(self, name: SegmentName) -> bool:
+        segment = self._by_name.get(name)
+        return segment is not None and segment.is_seen
+
     def is_completed(self, name: SegmentName) -> bool:
         """Whether the index of a segment reported COMPLETED."""
         segment = self._by_name.get(name)

@@ -15,7 +15,7 @@ class SnapshotStep:
             store,
             SnapshotOffsets("") if context.snapshot is None else context.snapshot.offsets,
             SnapshotOffsets.to_entries,
-            context.settings.offset_flush_interval_ms / 1000,
+            context.settings.properties.offset_flush_interval_ms / 1000,
             metrics=context.metrics.delivery,
             clock=context.clock,
         )
@@ -54,8 +54,9 @@ class SnapshotStep:
 
     def _has_room(self, batch: EventBatch) -> bool:
         settings, delivery = self._context.settings, self._context.delivery
+        properties = settings.properties
         events, size_bytes = len(batch), batch.size_bytes
         return delivery.is_idle or delivery.fits(
-            min(settings.window_max_events, events + settings.read_max_events),
-            min(settings.window_max_bytes, size_bytes + settings.read_max_bytes),
+            min(properties.inflight_max_events, events + settings.read_max_events),
+            min(properties.inflight_max_bytes, size_bytes + settings.read_max_bytes),
         )

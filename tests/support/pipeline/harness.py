@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
+from agent.config.model import AgentProperties
 from agent.metrics import AgentMetrics
 from agent.pipeline.context import PipelineParts, PipelineSettings
 from agent.pipeline.pipeline import Pipeline
@@ -64,16 +65,19 @@ class PipelineHarness:
         self.snapshot_store = FakeStore()
         self.raw = Raw(directory / "cdc_raw")
         self.relocation = directory / "relocation"
-        self.settings = PipelineSettings(
-            cdc_raw_directory=self.raw.directory,
-            window_max_events=window_max_events,
-            window_max_bytes=1_000_000,
+        properties = AgentProperties.model_construct(
+            inflight_max_events=window_max_events,
+            inflight_max_bytes=1_000_000,
             poll_interval_ms=poll_interval_ms,
             offset_flush_interval_ms=0,
             blocked_timeout_ms=blocked_timeout_ms,
+            access_denied_action="wait" if waits_when_denied else "exit",
+        )
+        self.settings = PipelineSettings(
+            properties,
+            cdc_raw_directory=self.raw.directory,
             deletes_at_bytes=deletes_at_bytes,
             batch_max_events=batch_max_events,
-            waits_when_denied=waits_when_denied,
         )
         self.clock = FakeClock()
         self.node = FakeWatermarkNode(self.clock)

@@ -82,13 +82,12 @@ class AgentService:
         self._metrics.quarantine_limit_bytes.set(config.properties.quarantine_max_bytes)
         self._status = AgentStatus(
             __version__,
+            config.properties,
             holder,
             self._metrics,
-            config.properties.quarantine_max_bytes,
             config.cdc_raw_directory,
             configured_quota(config),
             create_publication(config.properties),
-            captures_transactions=config.properties.accord_journal_enabled,
         )
         self._schema_ids = SchemaIds()
         self._registrar = create_registrar(
@@ -175,7 +174,6 @@ class AgentService:
             config.cdc_raw_directory,
             identity.node_id,
             self._metrics,
-            config.properties.transfer_settings,
         )
         watermark = self._create_watermark(identity, event_format)
         attempts = ReadAttempts(config.properties.offset_directory)

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, SecretStr
 
-from sidecar.config.store import StoreProperties
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import (
     ByteSize,
@@ -176,10 +175,6 @@ class SegmentProperties(Properties):
         default=1024 * _MIB,
         doc="Size limit of the quarantine. Segments that do not fit stay in `cdc_raw`.",
     )
-
-
-class TransferProperties(StoreProperties, SegmentProperties):
-    """Segments, and the remote stores to which the agent sends them."""
 
 
 Consistency = Literal[

@@ -8,7 +8,6 @@ from agent.config.capture import (
     AccordProperties,
     SegmentProperties,
     SnapshotProperties,
-    TransferProperties,
     WatermarkProperties,
 )
 from agent.config.debezium import DebeziumProperties
@@ -41,7 +40,8 @@ class AgentProperties(
     DebeziumProperties,
     WatermarkProperties,
     SnapshotProperties,
-    TransferProperties,
+    StoreProperties,
+    SegmentProperties,
     AccordProperties,
     NodeProperties,
     SidecarProperties,

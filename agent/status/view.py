@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.cdc_raw.quota import Quota, time_to_full_s
 from agent.check.publication import Publication
 from agent.check.unlogged import UnloggedWrites, unlogged_writes
-from agent.config.model import SERVICE_NAME
+from agent.config.model import SERVICE_NAME, AgentProperties
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.view import View
@@ -39,25 +39,23 @@ class AgentStatus(StatusReporter[View]):
     def __init__(
         self,
         version: str,
+        properties: AgentProperties,
         holder: SchemaHolder,
         metrics: AgentMetrics,
-        quarantine_max_bytes: int,
         cdc_raw_directory: Path,
         quota: Quota,
         publication: Callable[[Schema], Publication],
         *,
-        captures_transactions: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`publication` returns which tables of a schema are published. `captures_transactions`:
-        the agent reads the Accord journal. `clock` is the pipeline's clock, in seconds."""
+        """`publication` returns which tables of a schema are published. `clock` is the pipeline's
+        clock, in seconds."""
         super().__init__(SERVICE_NAME, version, metrics.delivery, clock)
         self._holder = holder
         self._metrics = metrics
-        self._quarantine_max_bytes = quarantine_max_bytes
+        self._properties = properties
         self._directory = cdc_raw_directory
         self._publication = publication
-        self._captures_transactions = captures_transactions
         self._wake_pipeline: Callable[[], None] | None = None
         self.snapshot: Snapshot | None = None
         """None while the agent starts, and with `schema.file`."""
@@ -131,7 +129,7 @@ class AgentStatus(StatusReporter[View]):
             "ranges": usage.ranges,
             "dead_letters": usage.dead_letters,
             "oldest": [*usage.available_names, *usage.missing_names],
-            "max_bytes": self._quarantine_max_bytes,
+            "max_bytes": self._properties.quarantine_max_bytes,
         }
 
     def own_sample(self, view: View) -> Mapping[str, float]:
@@ -200,7 +198,7 @@ class AgentStatus(StatusReporter[View]):
         return unlogged_writes(
             self._holder.write_options,
             published.published,
-            captures_transactions=self._captures_transactions,
+            captures_transactions=self._properties.accord_journal_enabled,
         )
 
     def _schema(self, status: Status) -> Component:

@@ -5,12 +5,10 @@ A new transfer needs one module and one case here. A new kind of store needs no 
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
-from agent.config.capture import TransferProperties
+from agent.config.model import AgentProperties
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import DIRECTORY, REMOTE
 from agent.transfer.own_class import OwnClassTransfer
@@ -56,13 +54,12 @@ logger = logging.getLogger(__name__)
 
 def create_transfer(
     name: str,
-    properties: TransferProperties,
+    properties: AgentProperties,
     cdc_raw: Path,
     node_id: str,
     metrics: AgentMetrics,
-    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Transfer:
-    """`options` are the settings of a custom class. Raises ConfigError."""
+    """Raises ConfigError."""
     if name in STORES:
         return _create_remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
@@ -72,14 +69,14 @@ def create_transfer(
         return DeleteTransfer()
     return OwnClassTransfer(
         name,
-        TransferSettings(node_id, options),
+        TransferSettings(node_id, properties.transfer_settings),
         _upload_settings(properties),
         metrics,
         report_after_s=properties.transfer_timeout_ms / 1000,
     )
 
 
-def _upload_settings(properties: TransferProperties) -> UploadSettings:
+def _upload_settings(properties: AgentProperties) -> UploadSettings:
     longest_pause_s = properties.transfer_retry_longest_ms / 1000
     return UploadSettings(
         properties.relocation_directory / UPLOAD,
@@ -90,7 +87,7 @@ def _upload_settings(properties: TransferProperties) -> UploadSettings:
 
 
 def _create_remote(
-    properties: TransferProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
+    properties: AgentProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
 ) -> Transfer:
     uploads = _upload_settings(properties)
     errors = QuarantineSyncSettings(
@@ -106,7 +103,7 @@ def _create_remote(
     )
 
 
-def _create_store(properties: TransferProperties, node_id: str, name: str) -> SubprocessStore:
+def _create_store(properties: AgentProperties, node_id: str, name: str) -> SubprocessStore:
     assert properties.remote_directory is not None
     settings = properties.store_settings(
         chunk_bytes=properties.transfer_chunk_bytes, timeout_ms=properties.transfer_timeout_ms

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
+from agent.config.model import AgentProperties
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
@@ -51,9 +52,9 @@ class StatusHarness:
         )
         self.status = AgentStatus(
             "1.2.3",
+            AgentProperties.model_construct(quarantine_max_bytes=500),
             self.holder,
             self.harness.metrics,
-            500,
             self.harness.raw.directory,
             Quota(1000),
             lambda schema: Publication(("ks.t",), ("ks.t",)),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.move import move
-from agent.config.capture import TransferProperties
+from agent.config.model import AgentProperties
 from agent.metrics import AgentMetrics
 from agent.transfer.registry import RemoteTransfer, create_transfer
 from agent.transfer.transfer import ArchiveTransfer, DeleteTransfer, Transfer
@@ -25,7 +25,7 @@ def raw(tmp_path: Path) -> Path:
 
 
 def created(name: str, relocation: Path) -> Transfer:
-    properties = TransferProperties.model_construct(
+    properties = AgentProperties.model_construct(
         relocation_directory=relocation,
         remote_directory=RemoteDirectory("b", "p", "s3" if name == "s3" else "gs"),
     )

@@ -38,6 +38,7 @@ def sequence(text: bytes) -> list[Any]:
 
 
 def set_of(text: bytes) -> list[Any]:
+    """Decodes a SET OF like `sequence`."""
     return list(cast(Any, DerSetOf().decode(text)))
 
 

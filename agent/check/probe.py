@@ -32,7 +32,6 @@ from commitlog.masking import Rights, masked_columns
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.check import CachedAnswer
 from sidecar.check.topic_names import TopicUse
-from sidecar.encoding import Unregistered
 from sidecar.errors import SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
@@ -72,7 +71,7 @@ class AgentProbe:
     config: AgentConfig
     node: Callable[[], NodeAnswer]
     broker: Callable[[], BrokerAnswer]
-    registrar: Registrar[Unregistered] | None = None
+    registrar: Registrar | None = None
     """None in the command."""
 
     @property
@@ -165,7 +164,7 @@ def running_probe(
     config: AgentConfig,
     holder: SchemaHolder,
     sink: Callable[[], SinkState],
-    registrar: Registrar[Unregistered] | None = None,
+    registrar: Registrar | None = None,
 ) -> AgentProbe:
     """Creates the probe of a running agent. `sink` returns the state of its sink."""
     config = config.reread()

@@ -24,7 +24,7 @@ from agent.transfer.transfer import Transfer
 from agent.watermark.message import PlainBatch, WatermarkParts
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
-from sidecar.encoding import SchemaIds, Unregistered
+from sidecar.encoding import SchemaIds
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.schema_registry.registrar import Registrar
@@ -113,7 +113,7 @@ class PipelineParts:
     quarantine: Quarantine
     metrics: AgentMetrics
     attempts: ReadAttempts | None = None
-    registrar: Registrar[Unregistered] | None = None
+    registrar: Registrar | None = None
     announcer: SchemaAnnouncer | None = None
     snapshot: Snapshot | None = None
     snapshot_store: OffsetStore | None = None

@@ -17,7 +17,7 @@ class SchemaEncoders:
 
     holder: SchemaHolder
     event_format: EventFormat
-    registrar: Registrar[Unregistered]
+    registrar: Registrar
 
     def encoder(
         self, table: TableSnapshot, *, element_times: bool, was_rejected: bool

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoBatch, MongoEncoder, MongoTransaction
-from sidecar.encoding import Unregistered
 from sidecar.schema_registry.registration import SchemaRegistration
 
 
@@ -16,7 +15,7 @@ class StreamEncoder:
         self,
         encoder: MongoEncoder,
         transaction: MongoTransaction | None,
-        registration: SchemaRegistration[Unregistered] | None = None,
+        registration: SchemaRegistration | None = None,
     ) -> None:
         """`registration` registers Avro schemas."""
         self._encoder = encoder

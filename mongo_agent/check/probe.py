@@ -38,7 +38,7 @@ class MongoProbe:
         broker: Callable[[], BrokerAnswer],
         *,
         error: Callable[[], str] = lambda: "",
-        registrar: Callable[[], Registrar[Any] | None] = lambda: None,
+        registrar: Callable[[], Registrar | None] = lambda: None,
     ) -> None:
         """`error` returns why the server is unreachable, or an empty string; `registrar` returns
         None in the command, and until the agent delivers."""

@@ -28,7 +28,7 @@ from mongo_agent.snapshot.ddl_events import ReplacementRules
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
-from sidecar.encoding import SchemaIds, Unregistered
+from sidecar.encoding import SchemaIds
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.registrar import Registrar, create_registrar
 from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
@@ -42,9 +42,9 @@ _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 @dataclass(frozen=True, slots=True)
 class Schemas:
     ids: SchemaIds
-    registrar: Registrar[Unregistered]
-    registration: SchemaRegistration[Unregistered]
-    requests: SchemaRequests[Unregistered]
+    registrar: Registrar
+    registration: SchemaRegistration
+    requests: SchemaRequests
 
 
 def create_schemas(properties: MongoProperties) -> Schemas:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 from sidecar.check.check import Finding, fault, ok
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
@@ -25,7 +25,7 @@ def registry_text(registries: Registries) -> str:
 
 
 def check_registry(
-    registries: Registries, subject: str, registrar: Registrar[Any] | None = None
+    registries: Registries, subject: str, registrar: Registrar | None = None
 ) -> Iterator[Finding]:
     """Request a subject, which need not exist, from each registry. Registers schemas only if
     `registrar` detects changed ids."""

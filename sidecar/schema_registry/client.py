@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import urllib3
@@ -65,15 +65,6 @@ class SchemaRejectedError(SidecarError):
     policy = Policy.QUARANTINE
 
 
-class SchemaRegistry(Protocol):
-    def schema_id(self, subject: str, schema: str) -> int:
-        """Return the id of a schema in a subject. Waits for the answer. Raises UnavailableError,
-        SchemaRejectedError or AccessDeniedError."""
-
-    def has_schema(self, number: int, schema: str) -> bool:
-        """Whether an id refers to a schema. Raises UnavailableError or AccessDeniedError."""
-
-
 class RegistryClient:
     """Accesses a registry over HTTP, from one thread at a time."""
 
@@ -117,7 +108,8 @@ class RegistryClient:
         return False
 
     def schema_id(self, subject: str, schema: str) -> int:
-        """See `SchemaRegistry`; the converter's settings decide whether to register or look up."""
+        """Return the id of a schema in a subject; the converter's settings decide whether to
+        register or look up. Raises UnavailableError, SchemaRejectedError or AccessDeniedError."""
         settings = self._settings
         path = f"/subjects/{quote(subject, safe='')}"
         query = "?normalize=true" if settings.normalize else ""
@@ -130,7 +122,7 @@ class RegistryClient:
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
     def has_schema(self, number: int, schema: str) -> bool:
-        """See `SchemaRegistry`."""
+        """Whether an id refers to a schema. Raises UnavailableError or AccessDeniedError."""
         subject = f"id {number}"
         try:
             found = self._ask("GET", f"/schemas/ids/{number}", subject)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Literal
 
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.logs import fields
-from sidecar.schema_registry.client import RegistryClient, SchemaRegistry, SchemaRejectedError
+from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
 from sidecar.schema_registry.settings import RegistrySettings, Strategy
 
 logger = logging.getLogger(__name__)
@@ -26,34 +27,6 @@ _VERIFIED_AT_ONCE = 16
 
 
 Side = Literal["key", "value"]
-
-
-class Unregistered(Protocol):
-    """A schema without an id, with the names from which its subject may be derived."""
-
-    @property
-    def side(self) -> Side: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def record(self) -> str:
-        """Full name of the record."""
-
-    @property
-    def schema(self) -> str:
-        """Avro's JSON, or Protobuf's text."""
-
-
-SchemaOf = TypeVar("SchemaOf", bound=Unregistered)
-SchemaOf_contra = TypeVar("SchemaOf_contra", bound=Unregistered, contravariant=True)
-
-
-class SchemaIds(Protocol[SchemaOf_contra]):
-    """Known ids. Thread-safe."""
-
-    def get(self, schema: SchemaOf_contra) -> int | None: ...
-    def set(self, schema: SchemaOf_contra, id: int) -> None: ...
-    def forget_all(self) -> None: ...
 
 
 class RegistrationStatus(Enum):
@@ -89,16 +62,16 @@ class ChangedIds:
 class Subjects:
     """The registry of one side (key or value), and its strategy for subject names."""
 
-    registry: SchemaRegistry
+    registry: RegistryClient
     strategy: Strategy
 
 
 def create_registrar(
-    ids: SchemaIds[SchemaOf],
+    ids: SchemaIds,
     registries: Callable[[], Mapping[Side, RegistrySettings]],
     *,
     waits_when_denied: bool = True,
-) -> "Registrar[SchemaOf]":
+) -> "Registrar":
     """Create a registrar for the sides with a registry; a denial calls `registries` again.
 
     With `waits_when_denied`, the agent retries a registry that denies access; otherwise it stops.
@@ -109,29 +82,25 @@ def create_registrar(
     def again(side: Side) -> RegistrySettings:
         return registries()[side]
 
-    clients = {side: RegistryClient(known[side], partial(again, side)) for side in known}
     sides: dict[str, Subjects] = {
-        side: Subjects(client, known[side].strategy) for side, client in clients.items()
+        side: Subjects(RegistryClient(settings, partial(again, side)), settings.strategy)
+        for side, settings in known.items()
     }
-    return Registrar(
-        ids, sides, clients=tuple(clients.values()), waits_when_denied=waits_when_denied
-    )
+    return Registrar(ids, sides, waits_when_denied=waits_when_denied)
 
 
-class Registrar(Generic[SchemaOf]):
+class Registrar:
     """Registers schemas, one request at a time; any thread may read the state."""
 
     def __init__(
         self,
-        ids: SchemaIds[SchemaOf],
+        ids: SchemaIds,
         sides: Mapping[str, Subjects],
         *,
-        clients: Sequence[RegistryClient] = (),
         waits_when_denied: bool = False,
     ) -> None:
-        """`sides` maps `key` and `value` to their subjects; `close` also closes `clients`."""
+        """`sides` maps `key` and `value` to their subjects; `close` closes their registries."""
         self._ids = ids
-        self._clients = clients
         self._waits_when_denied = waits_when_denied
         self._sides = sides
         self._registering = threading.Lock()
@@ -142,8 +111,8 @@ class Registrar(Generic[SchemaOf]):
         """The error of a registry that denied access, if the agent does not retry it."""
         self.registered = 0
         """Number of schemas with an id."""
-        self._in_use: deque[SchemaOf] = deque(maxlen=_MAX_VERIFIED)
-        self._unverifiable: set[SchemaOf] = set()
+        self._in_use: deque[Unregistered] = deque(maxlen=_MAX_VERIFIED)
+        self._unverifiable: set[Unregistered] = set()
         self._verified_at = datetime.now(UTC)
         self.changed_ids: ChangedIds | None = None
         """The change that `verify` found; None while all ids are unchanged."""
@@ -161,10 +130,10 @@ class Registrar(Generic[SchemaOf]):
 
     def close(self) -> None:
         """Abort every pending request. Thread-safe."""
-        for client in self._clients:
-            client.close()
+        for subjects in self._sides.values():
+            subjects.registry.close()
 
-    def registration(self, schemas: Sequence[SchemaOf]) -> Registration:
+    def registration(self, schemas: Sequence[Unregistered]) -> Registration:
         """Return the state of these schemas, without a request."""
         if all(self._ids.get(schema) is not None for schema in schemas):
             return Registration(RegistrationStatus.REGISTERED)
@@ -175,11 +144,11 @@ class Registrar(Generic[SchemaOf]):
             else last
         )
 
-    def try_register(self, schemas: Sequence[SchemaOf]) -> bool:
+    def try_register(self, schemas: Sequence[Unregistered]) -> bool:
         """Call `register`, and return whether all schemas have ids."""
         return self.register(schemas).status is RegistrationStatus.REGISTERED
 
-    def register(self, schemas: Sequence[SchemaOf]) -> Registration:
+    def register(self, schemas: Sequence[Unregistered]) -> Registration:
         """Request the ids of schemas one after the other, waiting for each answer."""
         with self._registering:
             return self._register(schemas)
@@ -198,7 +167,7 @@ class Registrar(Generic[SchemaOf]):
                     break
             self._verified_at = datetime.now(UTC)
 
-    def _is_valid(self, schema: SchemaOf) -> bool:
+    def _is_valid(self, schema: Unregistered) -> bool:
         number, registry = self._ids.get(schema), self._sides[schema.side].registry
         if number is None or schema in self._unverifiable:
             return True
@@ -214,7 +183,7 @@ class Registrar(Generic[SchemaOf]):
             return True
         return False
 
-    def _register_again(self, schema: SchemaOf) -> None:
+    def _register_again(self, schema: Unregistered) -> None:
         number, schemas = self._ids.get(schema), list(self._in_use)
         message = (
             f"The schema registry has no schema or a different one for the id {number} of "
@@ -228,11 +197,11 @@ class Registrar(Generic[SchemaOf]):
             self.changed_ids, self.registered = ChangedIds(message), 0
         self._register(schemas)
 
-    def _subject(self, schema: SchemaOf) -> str:
+    def _subject(self, schema: Unregistered) -> str:
         strategy = self._sides[schema.side].strategy
         return strategy.subject(schema.topic, schema.side, schema.record)
 
-    def _register(self, schemas: Sequence[SchemaOf]) -> Registration:
+    def _register(self, schemas: Sequence[Unregistered]) -> Registration:
         answer, fatal = Registration(RegistrationStatus.REGISTERED), None
         for schema in schemas:
             if self._ids.get(schema) is not None:

@@ -15,16 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, Protocol
 
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.logs import fields
-from sidecar.schema_registry.registrar import (
-    Registrar,
-    Registration,
-    RegistrationStatus,
-    SchemaOf,
-    SchemaOf_contra,
-)
+from sidecar.schema_registry.registrar import Registrar, Registration, RegistrationStatus
 
 logger = logging.getLogger(__name__)
 
@@ -32,16 +26,11 @@ _PAUSE_S = 1.0
 _RECONSIDERED_S = 60.0
 
 
-class AbandonedSchemas(Protocol[SchemaOf_contra]):
-    def abandon(self, schema: SchemaOf_contra, /) -> None:
-        """Events of this schema become dead letters until it has an id."""
-
-
-class SchemaRegistration(Generic[SchemaOf]):
+class SchemaRegistration:
     def __init__(
         self,
-        ids: AbandonedSchemas[SchemaOf],
-        registrar: Registrar[SchemaOf],
+        ids: SchemaIds,
+        registrar: Registrar,
         blocked_timeout_s: float,
         *,
         never_abandoned: str | None = None,
@@ -57,17 +46,17 @@ class SchemaRegistration(Generic[SchemaOf]):
         self._clock = clock
         self._pause_s = pause_s
         self._lock = threading.Lock()
-        self._abandoned: list[SchemaOf] = []
+        self._abandoned: list[Unregistered] = []
         self._reconsider_at_s = 0.0
 
-    def wait(self, schemas: Sequence[SchemaOf], closed: threading.Event) -> bool:
+    def wait(self, schemas: Sequence[Unregistered], closed: threading.Event) -> bool:
         """Waits until each schema has an id or is abandoned. Returns False if closed first. Raises
         AccessDeniedError if the registry denies access.
 
         All schemas wait concurrently, so many take no longer than one. Time during which the
         registry does not answer does not count."""
         lacking = list(dict.fromkeys(schemas))
-        rejected_at_s: dict[SchemaOf, float] = {}
+        rejected_at_s: dict[Unregistered, float] = {}
         asked_at_s = self._clock()
         while not closed.is_set():
             answers = self._ask_all(lacking, closed)
@@ -110,10 +99,10 @@ class SchemaRegistration(Generic[SchemaOf]):
             self._reconsider_at_s = self._clock() + _RECONSIDERED_S
 
     def _ask_all(
-        self, schemas: Sequence[SchemaOf], closed: threading.Event
-    ) -> dict[SchemaOf, Registration]:
+        self, schemas: Sequence[Unregistered], closed: threading.Event
+    ) -> dict[Unregistered, Registration]:
         """Requests ids until the first timeout, because each further request would take as long."""
-        answers: dict[SchemaOf, Registration] = {}
+        answers: dict[Unregistered, Registration] = {}
         for schema in schemas:
             if closed.is_set():
                 break
@@ -122,13 +111,13 @@ class SchemaRegistration(Generic[SchemaOf]):
                 break
         return answers
 
-    def _ask(self, schema: SchemaOf) -> Registration:
+    def _ask(self, schema: Unregistered) -> Registration:
         answer = self._registrar.register([schema])
         if (fatal := self._registrar.fatal) is not None:
             raise fatal
         return answer
 
-    def _abandon(self, schema: SchemaOf, reason: str) -> None:
+    def _abandon(self, schema: Unregistered, reason: str) -> None:
         self._ids.abandon(schema)
         with self._lock:
             if schema not in self._abandoned:
@@ -140,16 +129,16 @@ class SchemaRegistration(Generic[SchemaOf]):
         )
 
 
-class SchemaRequests(Generic[SchemaOf]):
+class SchemaRequests:
     """Requests ids on a separate thread, for a thread that must not wait. Requires `close`."""
 
-    def __init__(self, registrar: Registrar[SchemaOf]) -> None:
+    def __init__(self, registrar: Registrar) -> None:
         self._registrar = registrar
-        self._asked: dict[SchemaOf, Future[Registration]] = {}
-        self._again_at_s: dict[SchemaOf, float] = {}
+        self._asked: dict[Unregistered, Future[Registration]] = {}
+        self._again_at_s: dict[Unregistered, float] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 
-    def ask(self, schemas: Sequence[SchemaOf], wake: Callable[[], None]) -> None:
+    def ask(self, schemas: Sequence[Unregistered], wake: Callable[[], None]) -> None:
         """Requests ids that are not requested yet, and calls `wake` after each answer. Raises
         AccessDeniedError if the registry denies access."""
         for schema in schemas:

@@ -65,7 +65,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
         self._rendering = threading.Lock()
         self._pipeline: RunningPipeline[ViewOf] | None = None
         self._offset_note = ""
-        self.registrar: Registrar[Any] | None = None
+        self.registrar: Registrar | None = None
         """None if no schema needs an id."""
         self.findings: Callable[[Mapping[str, float]], Sequence[Finding]] = lambda reported_s: ()
         """As `PeriodicChecks.findings`."""

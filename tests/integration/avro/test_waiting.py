@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -9,7 +10,7 @@ from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
 from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema
-from sidecar.encoding import SchemaIds, Unregistered
+from sidecar.encoding import SchemaIds
 from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, RegistrationStatus, Subjects
@@ -68,8 +69,8 @@ class Place:
             schema_ids=self.ids,
         )
 
-    def registrar(self) -> Registrar[Unregistered]:
-        side = Subjects(self.registry, Strategy.TOPIC)
+    def registrar(self) -> Registrar:
+        side = Subjects(cast(Any, self.registry), Strategy.TOPIC)
         return Registrar(self.ids, {"key": side, "value": side})
 
     def write(self, number: int = 1) -> None:

@@ -20,7 +20,6 @@ from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.transfer import ArchiveTransfer, Transfer
 from commitlog import EventFormat, Schema
-from sidecar.encoding import Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar
 from tests.support.node.fake_watermarks import FakeWatermarkNode
@@ -47,7 +46,7 @@ class PipelineHarness:
         schema: Schema | None = None,
         poll_interval_ms: int = 10_000,
         make_worker: Callable[[], Executor] = InlineExecutor,
-        registrar: Registrar[Unregistered] | None = None,
+        registrar: Registrar | None = None,
         snapshot: Snapshot | None = None,
         waits_when_denied: bool = True,
         schema_topic: tuple[EventFormat, str] | None = None,

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bson import Int64
 
@@ -60,7 +60,7 @@ class Place:
         self.closed = threading.Event()
         avro: dict[str, Any] = {"key": "avro", "value": "avro", "schema_ids": self.ids}
         self.encoder = encoder(topic_prefix="p", transaction_topic="p.transaction", **avro)
-        side = Subjects(self.registry, Strategy.TOPIC)
+        side = Subjects(cast(Any, self.registry), Strategy.TOPIC)
         self.registration = SchemaRegistration(
             self.ids,
             Registrar(self.ids, {"key": side, "value": side}),

@@ -55,7 +55,7 @@ from sidecar.process.lifecycle import Stop
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
-from sidecar.tracing import create_tracing
+from sidecar.tracing.open_telemetry import create_tracing
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import orjson
 from benches.harness import Result, Spread, print_table, run_rounds
 from benches.segments import SegmentSet, written
 from commitlog import EventBatch, EventFormat, Schema, SegmentReader
-from sidecar.tracing import TRACEPARENT
+from sidecar.tracing.open_telemetry import TRACEPARENT
 from sidecar.transform import Event, TransformedBatch, header_added
 
 SEGMENTS = SegmentSet("plain, 140 bytes", 32, 2, 61)

@@ -29,7 +29,7 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import Sink
-from sidecar.tracing import Tracing
+from sidecar.tracing.open_telemetry import Tracing
 from sidecar.transform import Transform
 
 

@@ -13,7 +13,7 @@ from sidecar.delivery.sink_registry import sink_problems
 from sidecar.errors import ConfigError
 from sidecar.http.token import read_token
 from sidecar.quantities import size_text
-from sidecar.tracing import create_tracing
+from sidecar.tracing.open_telemetry import create_tracing
 from sidecar.transform import transform_named
 
 _ENDS = "Until then the agent exits with code 2."

@@ -20,7 +20,7 @@ from sidecar.sinks.base import (
     Sink,
     SinkState,
 )
-from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
+from sidecar.tracing.open_telemetry import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
 # Long enough for a topic's first metadata request, short enough not to delay the loop's other work.

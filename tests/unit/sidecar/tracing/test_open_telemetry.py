@@ -10,8 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sidecar.delivery.delivery import Delivery
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
-from sidecar.tracing import create_tracing
-from sidecar.tracing.open_telemetry import OpenTelemetryTracing
+from sidecar.tracing.open_telemetry import Tracing, create_tracing
 from tests.support.segments.batches import UndatedBatch
 from tests.support.sinks.memory_sink import MemorySink
 
@@ -21,7 +20,7 @@ class TracingHarness:
 
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
-        self.tracing = OpenTelemetryTracing("agent", "1.2.3", SimpleSpanProcessor(self.exporter))
+        self.tracing = Tracing("agent", "1.2.3", SimpleSpanProcessor(self.exporter))
         self.sink = MemorySink(automatic=False)
         self.delivery: Delivery[str, int] = Delivery(
             self.sink,
@@ -110,7 +109,6 @@ def test_stop_ends_open_segment_span(harness: TracingHarness) -> None:
 
 def test_tracing_is_optional_and_requires_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     assert create_tracing(False, "agent", "1.2.3") is None
-    monkeypatch.delitem(sys.modules, "sidecar.tracing.open_telemetry", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     importlib.invalidate_caches()
     with pytest.raises(ConfigError, match=r"the extra `tracing`"):

@@ -60,6 +60,12 @@ class StoppableStore(Store, Protocol):
         """Releases resources. Call it on the thread that sends requests."""
 
 
+def first_line(error: BaseException, text: str = "") -> str:
+    """Return the first line of an error, or of its `text`, without a full stop."""
+    lines = (text or str(error)).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(".: ")
+
+
 def upload_mismatch(file_name: str, address: str) -> str:
     return (
         f"{file_name}: the checksum in {address} differs from the sent file; the agent sends it "

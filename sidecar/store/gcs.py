@@ -25,19 +25,14 @@ from sidecar.store.base import (
     StoreError,
     StoreSettings,
     download_mismatch,
+    first_line,
     upload_mismatch,
 )
 from sidecar.store.bounded_responses import BoundedFile, bound_responses
-from sidecar.store.gcs_errors import (
-    CREATE,
-    DELETE,
-    GET,
-    LIST,
-    RequestContext,
-    to_store_error,
-)
 from sidecar.store.object_store import READ_BYTES, ObjectStore
 
+CREATE, GET = "storage.objects.create", "storage.objects.get"
+LIST, DELETE = "storage.objects.list", "storage.objects.delete"
 _CHUNK_UNIT_BYTES = 256 << 10
 _MAX_KEY_BYTES = 64 << 10
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
@@ -71,7 +66,7 @@ class GcsStore(ObjectStore[str]):
                 granted = bucket.test_iam_permissions(wanted, **options)
             except NotFound as error:
                 if not bucket.exists(**options):
-                    raise self._context.no_bucket() from error
+                    raise self._no_bucket() from error
                 return []
         return [right for right in wanted if right not in granted]
 
@@ -129,10 +124,6 @@ class GcsStore(ObjectStore[str]):
                 # Already deleted.
                 return
 
-    @property
-    def _context(self) -> RequestContext:
-        return RequestContext(self.address, self._directory.bucket, self._settings.key_file)
-
     def _request_options(self) -> dict[str, Any]:
         from google.cloud.storage.retry import DEFAULT_RETRY
 
@@ -143,8 +134,46 @@ class GcsStore(ObjectStore[str]):
     def _object(self, name: str) -> str:
         return self._directory.object_name(name)
 
+    def _no_bucket(self) -> StoreError:
+        return StoreError(
+            f"The bucket gs://{self._directory.bucket} does not exist. Create it, or correct "
+            "remote.commit.log.relocation.dir."
+        )
+
     def _store_error(self, error: Exception, file_name: str, rights: str) -> StoreError:
-        return to_store_error(error, file_name, self._context, rights)
+        from google.api_core import exceptions as answers
+        from google.auth import exceptions as credentials
+        from google.cloud.storage.exceptions import DataCorruption
+
+        key_file = self._settings.key_file
+        key = "the default credentials" if key_file is None else f"the key {key_file}"
+        for cause in _causes(error):
+            match cause:
+                case DataCorruption():
+                    return StoreError(upload_mismatch(file_name, self.address))
+                case (
+                    credentials.RefreshError()
+                    | credentials.InvalidOperation()
+                    | answers.Unauthorized()
+                ):
+                    return StoreError(
+                        f"Google rejects {key}: {first_line(cause)}. Check "
+                        "storage.credential.key.file."
+                    )
+                case credentials.DefaultCredentialsError():
+                    return StoreError(
+                        f"No credentials for Google Cloud Storage: {first_line(cause)}. "
+                        "Set storage.credential.key.file, or GOOGLE_APPLICATION_CREDENTIALS."
+                    )
+                case answers.Forbidden():
+                    return StoreError(
+                        f"Google Cloud Storage denies {key} access to {self.address}: "
+                        f"{first_line(cause)}. Grant {rights} in gs://{self._directory.bucket}.",
+                        is_forbidden=True,
+                    )
+                case answers.NotFound():
+                    return self._no_bucket()
+        return StoreError(f"Google Cloud Storage failed for {file_name}: {first_line(error)}.")
 
     def _put(self, file: Path, size_bytes: int, crc32c: str) -> bool:
         from google.api_core.exceptions import PreconditionFailed
@@ -213,6 +242,14 @@ class GcsStore(ObjectStore[str]):
             bound_responses(client._http._auth_request.session)
             self._bucket = client.bucket(self._directory.bucket)
         return self._bucket
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
 
 
 def _size_and_checksum(file: Path) -> tuple[int, str]:

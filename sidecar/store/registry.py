@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sidecar.store.base import RemoteDirectory, Store, StoreSettings
-from sidecar.store.gcs import GcsStore
-from sidecar.store.gcs_errors import CREATE, GET, LIST
+from sidecar.store.gcs import CREATE, GET, LIST, GcsStore
 from sidecar.store.s3 import S3Store
 
 _SHORTEST, _LONGEST_PART, _LONGEST = 3, 63, 222

@@ -8,10 +8,13 @@ the file is in the object's metadata: an object with the same size and SHA-256 c
 The client is imported on the first request, because it takes half a second of CPU time and 30 MB.
 """
 
+import base64
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +27,8 @@ from sidecar.store.base import (
     download_mismatch,
     upload_mismatch,
 )
-from sidecar.store.bounded_responses import BoundedFile
+from sidecar.store.bounded_responses import BoundedFile, bound_bodies
 from sidecar.store.object_store import READ_BYTES, ObjectStore
-from sidecar.store.s3_client import (
-    FileChecksums,
-    create_client,
-    encoded,
-    md5_of,
-    read_checksums,
-)
 from sidecar.store.s3_errors import (
     DELETE,
     EXISTS,
@@ -45,6 +41,9 @@ from sidecar.store.s3_errors import (
     to_s3_error,
 )
 
+_CONNECT_S = 10.0
+_ATTEMPTS = 4
+_DEFAULT_REGION = "us-east-1"
 _SMALLEST_PART_BYTES = 5 << 20
 _MOST_PARTS = 10_000
 # Without the right to list, S3 returns 403 instead of 404 for a missing object.
@@ -53,6 +52,37 @@ _CHECK_NAME = ".cdc-sidecar-check"
 _SHA256 = "sha256"
 # For a multipart upload: the MD5 of all MD5s, and the number of parts.
 _MD5 = re.compile(r"[0-9a-f]{32}(-[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class FileChecksums:
+    """Size and checksums of a file, in hexadecimal digits."""
+
+    size_bytes: int
+    sha256: str
+    md5: str
+
+
+def read_checksums(file: Path) -> FileChecksums:
+    """Compute the checksums of a file. Raises OSError."""
+    sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+    size_bytes = 0
+    with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
+        while block := stream.read(READ_BYTES):
+            sha256.update(block)
+            md5.update(block)
+            size_bytes += len(block)
+    return FileChecksums(size_bytes, sha256.hexdigest(), md5.hexdigest())
+
+
+def md5_of(content: bytes) -> str:
+    """Return the MD5 in hexadecimal digits."""
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
+def encoded(hexadecimal: str) -> str:
+    """Encode a checksum in base64, for the header `Content-MD5`."""
+    return base64.b64encode(bytes.fromhex(hexadecimal)).decode()
 
 
 class S3Store(ObjectStore[tuple[str, ...]]):
@@ -294,9 +324,38 @@ class S3Store(ObjectStore[tuple[str, ...]]):
 
     def _open_client(self) -> Any:
         if self._client is None:
-            self._client = create_client(self._settings)
+            self._client = _create_client(self._settings)
         return self._client
 
 
 def _etag(answer: dict[str, Any]) -> str:
     return str(answer["ETag"]).strip('"').lower()
+
+
+def _create_client(settings: StoreSettings) -> Any:
+    """Create a client. Only its first request looks for credentials. Raises the client's errors."""
+    from botocore.config import Config
+    from botocore.session import Session
+
+    options, timeout_s = settings.s3, settings.timeout_s
+    is_path_style = options.path_style
+    style = "auto" if is_path_style is None else "path" if is_path_style else "virtual"
+    session = Session()
+    region = options.region or session.get_config_variable("region") or _DEFAULT_REGION
+    client = session.create_client(
+        "s3",
+        region_name=region,
+        endpoint_url=options.endpoint,
+        config=Config(
+            connect_timeout=min(_CONNECT_S, timeout_s),
+            read_timeout=timeout_s,
+            retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+            s3={"addressing_style": style},
+            # Many servers do not support checksums at the end of a request.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            user_agent_extra="cdc-sidecar",
+        ),
+    )
+    bound_bodies(client)
+    return client

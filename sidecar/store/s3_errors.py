@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sidecar.store.base import RemoteDirectory, S3Options, StoreError, upload_mismatch
+from sidecar.store.base import RemoteDirectory, S3Options, StoreError, first_line, upload_mismatch
 
 PUT, GET, LIST = "s3:PutObject", "s3:GetObject", "s3:ListBucket"
 DELETE = "s3:DeleteObject"
@@ -206,6 +206,4 @@ def _details(error: BaseException) -> dict[str, Any]:
 def _reason(error: BaseException) -> str:
     details = _details(error).get("Error", {})
     code, message = str(details.get("Code") or ""), str(details.get("Message") or "")
-    text = f"{message} ({code})" if message and code else message or code or str(error)
-    lines = text.strip().splitlines()
-    return (lines[0] if lines else type(error).__name__).rstrip(".: ")
+    return first_line(error, f"{message} ({code})" if message and code else message or code)

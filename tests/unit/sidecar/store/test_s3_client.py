@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.store.s3_client import encoded, md5_of, read_checksums
+from sidecar.store.s3 import encoded, md5_of, read_checksums
 
 
 @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 10_000])

@@ -5,6 +5,7 @@ A new kind of sink requires one module, one entry here, and one name in `SinkNam
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
@@ -14,16 +15,25 @@ from sidecar.sinks.base import Sink
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.stdout import StdoutSink
 
+if TYPE_CHECKING:
+    from sidecar.sinks.kafka.client import ClientOptions
+
 
 def _kafka(properties: SidecarProperties) -> Sink:
     from sidecar.sinks.kafka.sink import KafkaSink
+
+    return KafkaSink(_client_options(properties))
+
+
+def _client_options(properties: SidecarProperties) -> "ClientOptions":
+    from sidecar.sinks.kafka.client import ClientOptions
     from sidecar.sinks.kafka.topics.metadata import topic_creation
 
-    return KafkaSink(
+    return ClientOptions(
         properties.kafka_producer,
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
-        waits_when_denied=properties.waits_when_denied,
-        reread=lambda: properties.reread().kafka_producer,
+        properties.waits_when_denied,
+        lambda: properties.reread().kafka_producer,
     )
 
 
@@ -77,12 +87,11 @@ def create_sink_and_store(
         raise ConfigError(
             f"`position.store=kafka` needs `sink=kafka`, not `sink={properties.sink}`."
         )
-    from sidecar.sinks.kafka.topics.metadata import topic_creation
     from sidecar.sinks.kafka.transactions.contents import CommitRule
     from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
     sink = TransactionalKafkaSink(
-        properties.kafka_producer,
+        _client_options(properties),
         records,
         CommitRule(
             interval_s=commit_interval_ms / 1000,
@@ -90,8 +99,5 @@ def create_sink_and_store(
             max_events=max(1, properties.inflight_max_events // 2),
             max_bytes=max(1, properties.inflight_max_bytes // 2),
         ),
-        topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
-        waits_when_denied=properties.waits_when_denied,
-        reread=lambda: properties.reread().kafka_producer,
     )
     return sink, sink

@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -33,31 +33,33 @@ _SHOWN_TOPICS = 5
 _CODES = ("topic_access_denied", "topic_missing", "topic_unavailable")
 
 
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """What a sink is configured with."""
+
+    settings: Mapping[str, str] = field(repr=False)
+    """`kafka.producer.*` without the prefix."""
+    creation: TopicCreation | None = None
+    waits_when_denied: bool = True
+    """Whether a topic that denies access is retried; otherwise it raises."""
+    reread: Callable[[], Mapping[str, str]] | None = None
+    """Returns the settings before each connection."""
+
+
 class KafkaClient:
     """One producer at a time, from `open` to `release`."""
 
     def __init__(
         self,
-        settings: Mapping[str, str],
-        creation: TopicCreation | None,
+        options: ClientOptions,
         fatal: Callable[[KafkaError], SidecarError],
-        *,
-        waits_when_denied: bool = True,
-        reread: Callable[[], Mapping[str, str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
-        connection.
-
-        `fatal` maps a fatal client error to the exception to raise. With `waits_when_denied`, a
-        topic that denies access is retried; otherwise it raises. `clock` returns seconds.
-        """
-        self.waits_when_denied = waits_when_denied
-        self._settings = settings
-        self._reread = reread
-        self.config: Mapping[str, str] = client_config(settings)
+        """`fatal` maps a fatal client error to the exception to raise. `clock` returns seconds."""
+        self.options = options
+        self._settings = options.settings
+        self.config: Mapping[str, str] = client_config(options.settings)
         self.servers = self.config.get("bootstrap.servers", "")
-        self._creation = creation
         self._fatal = fatal
         self._clock = clock
         self._log = _ClientLog(clock)
@@ -71,10 +73,10 @@ class KafkaClient:
         that the client rejects."""
         self._error = None
         self.liveness = BrokerLiveness(self.servers, self._clock)
-        if self._reread is not None:
+        if self.options.reread is not None:
             # An unusable store may be half written.
             with suppress(ConfigError):
-                again = self._reread()
+                again = self.options.reread()
                 self.config, self._settings = client_config(again), again
         return self.replace_producer(settings)
 
@@ -87,7 +89,7 @@ class KafkaClient:
         except KafkaException as error:
             raise rejected_setting(error, self._settings) from error
         self._producer = producer
-        self._topics = self.topics(self._creation)
+        self._topics = self.topics(self.options.creation)
         return producer
 
     def wait_for_broker(self) -> None:
@@ -118,7 +120,7 @@ class KafkaClient:
             self.admin,
             creation,
             refresh_s=int(self.config["topic.metadata.refresh.interval.ms"]) / 1000,
-            waits_when_denied=self.waits_when_denied,
+            waits_when_denied=self.options.waits_when_denied,
             clock=self._clock,
         )
 

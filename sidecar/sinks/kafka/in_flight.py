@@ -5,7 +5,7 @@ the client has reported each message. A callback object per message would take a
 message's total CPU time.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,31 @@ def is_unconfirmed(report: Report) -> bool:
 
 
 UNCONFIRMED = "later events of the topic {} are confirmed, but not all earlier ones"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSlice:
+    """Events first … stop-1 of a batch."""
+
+    numbered: NumberedBatch[Any, Any]
+    first: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.first
+
+    @property
+    def numbers(self) -> range:
+        return range(self.numbered.first + self.first, self.numbered.first + self.stop)
+
+
+def runs_without(numbers: range, excluded: Iterable[int]) -> Iterator[range]:
+    """Yield the runs of numbers between the excluded ones."""
+    start = numbers.start
+    for each in (*sorted(n for n in excluded if n in numbers), numbers.stop):
+        if start < each:
+            yield range(start, each)
+        start = each + 1
 
 
 class SentEvents:
@@ -58,19 +83,10 @@ class SentEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSlice:
-    """The events of one topic among events first … stop-1 of a batch, except the numbers
-    `without`."""
+class TopicSlice(BatchSlice):
+    """The events of one topic in a slice, except the numbers `without`."""
 
-    numbered: NumberedBatch[Any, Any]
-    first: int
-    stop: int
     without: frozenset[int] = frozenset()
-
-    @property
-    def number(self) -> int:
-        """Number of the first event of the range."""
-        return self.numbered.first + self.first
 
 
 class InFlightBatch(SentEvents):
@@ -138,8 +154,5 @@ class InFlightBatch(SentEvents):
 
     def _report(self) -> None:
         start = self._numbered.first + self._first
-        stop = start + self._count
-        for failed in (*sorted(self._failed), stop):
-            if start < failed:
-                self._acknowledge(range(start, failed))
-            start = failed + 1
+        for run in runs_without(range(start, start + self._count), self._failed):
+            self._acknowledge(run)

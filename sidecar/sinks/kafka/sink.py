@@ -9,7 +9,7 @@ arguments for `produce`, so that little Python runs between two calls of the cli
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ from sidecar.events import NumberedBatch
 from sidecar.logs import fields
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
-from sidecar.sinks.kafka.client import KafkaClient
+from sidecar.sinks.kafka.client import ClientOptions, KafkaClient
 from sidecar.sinks.kafka.delivery_errors import (
     BATCH_REJECTED,
     EVENT_REJECTED,
@@ -31,7 +31,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     rejection,
 )
 from sidecar.sinks.kafka.in_flight import UNCONFIRMED, InFlightBatch, TopicSlice
-from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_access_denied
+from sidecar.sinks.kafka.topics.metadata import topic_access_denied
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem, UnavailableTopics
 
 # Few enough that their messages are still in the CPU cache when they are freed, which saves 1.5 µs
@@ -47,24 +47,13 @@ class KafkaSink:
     """Publishes to Kafka. Waits for an unavailable broker; `state` reports for how long."""
 
     def __init__(
-        self,
-        settings: Mapping[str, str],
-        creation: TopicCreation | None = None,
-        *,
-        waits_when_denied: bool = True,
-        reread: Callable[[], Mapping[str, str]] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, options: ClientOptions, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
-        connection. With `waits_when_denied`, a topic that denies access is retried; otherwise it
-        raises. `clock` returns seconds."""
+        """`clock` returns seconds."""
         self.client = KafkaClient(
-            settings,
-            creation,
+            options,
             lambda error: SinkRestartError(f"The Kafka client failed: {reason(error)}."),
-            waits_when_denied=waits_when_denied,
-            reread=reread,
-            clock=clock,
+            clock,
         )
         self._clock = clock
         self.batch_size = BatchSize(self.client.config, clock=clock)
@@ -301,7 +290,7 @@ class KafkaSink:
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
         """Return the topic's problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            if self.client.waits_when_denied:
+            if self.client.options.waits_when_denied:
                 return topic_access_denied(topic, error, f"The topic {topic}")
         elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(

@@ -47,7 +47,7 @@ class _UnavailableTopic:
     trial: InFlightBatch | None = None
 
     def queue(self, slice_: TopicSlice) -> None:
-        insort(self.slices, slice_, key=lambda each: each.number)
+        insort(self.slices, slice_, key=lambda each: each.numbers.start)
 
 
 class UnavailableTopics:

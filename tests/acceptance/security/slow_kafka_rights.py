@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from sidecar.errors import SidecarError
 from sidecar.leader_election.election import ElectionSettings, LeaderElection
 from sidecar.leader_election.role import Role
+from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.config.client_config import client_config
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from sidecar.sinks.kafka.topics.metadata import topic_creation
@@ -130,7 +131,7 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
     """Publish a hundred events in transactions; returns the final error, or nothing."""
     creation = topic_creation(creates, {})
     where = records("shop.position", "shop")
-    sink = TransactionalKafkaSink(login(broker), where, QUICK, creation)
+    sink = TransactionalKafkaSink(ClientOptions(login(broker), creation), where, QUICK)
     try:
         sink.open()
         delivery = ExactDelivery(sink, Source(single("shop.db.orders", 100)))

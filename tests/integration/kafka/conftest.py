@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from sidecar.offsets.position_store import PositionRecords
+from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.contents import CommitRule
@@ -62,8 +63,8 @@ def make_sink(opened: Callable[[KafkaSink], KafkaSink]) -> SinkFactory:
         waits_when_denied: bool = True,
         **settings: str,
     ) -> KafkaSink:
-        client = _client(bootstrap, settings)
-        return opened(KafkaSink(client, creation, waits_when_denied=waits_when_denied, clock=clock))
+        options = ClientOptions(_client(bootstrap, settings), creation, waits_when_denied)
+        return opened(KafkaSink(options, clock=clock))
 
     return make
 
@@ -78,8 +79,8 @@ def make_exact(opened: Callable[[TransactionalKafkaSink], TransactionalKafkaSink
         clock: Callable[[], float] = time.monotonic,
         **settings: str,
     ) -> TransactionalKafkaSink:
-        client = _client(bootstrap, settings)
-        return opened(TransactionalKafkaSink(client, where, rule, creation, clock=clock))
+        options = ClientOptions(_client(bootstrap, settings), creation)
+        return opened(TransactionalKafkaSink(options, where, rule, clock=clock))
 
     return make
 

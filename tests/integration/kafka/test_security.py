@@ -11,6 +11,7 @@ from sidecar.leader_election.election import ElectionSettings, LeaderElection
 from sidecar.leader_election.rights import group_problem
 from sidecar.leader_election.role import Role
 from sidecar.process.lifecycle import Stop
+from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message
@@ -80,7 +81,7 @@ def test_sink_reopens_with_a_corrected_password(secured_broker: SecuredBroker) -
         return servers | {name.replace("_", "."): value for name, value in named}
 
     now = settings("wrong")
-    sink = KafkaSink(now, reread=lambda: now)
+    sink = KafkaSink(ClientOptions(now, reread=lambda: now))
     with pytest.raises(AccessDeniedError):
         sink.open()
     sink.close(0.0)

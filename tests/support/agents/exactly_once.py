@@ -11,6 +11,7 @@ from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.events import Message, NumberedBatch
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import DeliveryResult
+from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.segments.batches import POSITION_STEP, ListBatch, message
@@ -195,7 +196,7 @@ def two_topics(count: int) -> list[Mutation]:
 def main(bootstrap: str, count: str) -> None:
     """Delivers, and writes the position that is reached after each step, a line each."""
     sink = TransactionalKafkaSink(
-        {"bootstrap.servers": bootstrap},
+        ClientOptions({"bootstrap.servers": bootstrap}),
         records("exact-positions", "killed"),
         CommitRule(interval_s=0.02, position_interval_s=0.02, max_events=50),
     )

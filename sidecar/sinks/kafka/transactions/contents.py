@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sidecar.events import DeliveryBatch, NumberedBatch
+from sidecar.events import DeliveryBatch
 from sidecar.offsets.position_store import PositionRecords, Positions
+from sidecar.sinks.kafka.in_flight import BatchSlice, runs_without
 
 
 def next_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
@@ -63,28 +64,6 @@ class CommitRule:
         return max(0.0, self.position_interval_s - stored_for_s) if has_moved else math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSlice:
-    """Events first … stop-1 of a batch."""
-
-    numbered: NumberedBatch[Any, Any]
-    first: int
-    stop: int
-
-    def __len__(self) -> int:
-        return self.stop - self.first
-
-    @property
-    def numbers(self) -> range:
-        return range(self.numbered.first + self.first, self.numbered.first + self.stop)
-
-    @property
-    def size_bytes(self) -> int:
-        """The size of these events, as a share of the batch."""
-        batch = self.numbered.batch
-        return batch.size_bytes * len(self) // max(1, len(batch))
-
-
 class TransactionContents:
     """Slices in order: first the slices in the transaction, then slices to resend (`unsent`).
     Excluded events were rejected: they count as part of the contents but are never sent."""
@@ -120,7 +99,8 @@ class TransactionContents:
                 self._unsent.appendleft(left)
         else:
             self.events += len(piece)
-            self.size_bytes += piece.size_bytes
+            batch = piece.numbered.batch
+            self.size_bytes += batch.size_bytes * len(piece) // max(1, len(batch))
         last = self._sent[-1] if self._sent else None
         if last is not None and last.numbered is piece.numbered and last.stop == piece.first:
             self._sent[-1] = replace(last, stop=piece.stop)
@@ -134,20 +114,11 @@ class TransactionContents:
 
     def committed(self) -> list[range]:
         """Return the committed numbers without the excluded events, and clear the contents."""
-        runs = [run for piece in self._sent for run in self._without_excluded(piece.numbers)]
+        runs = [r for piece in self._sent for r in runs_without(piece.numbers, self._excluded)]
         self._sent.clear()
         self._excluded.clear()
         self.events = self.size_bytes = 0
         return runs
-
-    def _without_excluded(self, numbers: range) -> Iterator[range]:
-        start = numbers.start
-        for rejected in sorted(n for n in self._excluded if n in numbers):
-            if start < rejected:
-                yield range(start, rejected)
-            start = rejected + 1
-        if start < numbers.stop:
-            yield range(start, numbers.stop)
 
 
 @dataclass(frozen=True, slots=True)

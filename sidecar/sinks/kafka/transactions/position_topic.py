@@ -51,13 +51,12 @@ def positions_of(records: PositionRecords, value: bytes | None) -> Positions:
 def load_positions(
     client: KafkaClient,
     records: PositionRecords,
-    creation: TopicCreation | None,
     until_s: float,
     clock: Callable[[], float],
 ) -> Positions:
     """Read the stored positions; wait for the topic, or create it. Raises as `PositionTopic`."""
     topic = records.topic
-    topics = client.topics(position_topic_creation(creation))
+    topics = client.topics(position_topic_creation(client.options.creation))
     while topics.partition_count(topic, _WAIT_S) is None:
         client.poll(_WAIT_S)
         if clock() >= until_s:

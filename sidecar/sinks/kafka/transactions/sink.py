@@ -30,12 +30,10 @@ from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.quantities import duration_text
 from sidecar.sinks.base import DEAD_LETTERS_WAITING, DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
-from sidecar.sinks.kafka.client import KafkaClient
+from sidecar.sinks.kafka.client import ClientOptions, KafkaClient
 from sidecar.sinks.kafka.delivery_errors import reason
-from sidecar.sinks.kafka.in_flight import SentEvents
-from sidecar.sinks.kafka.topics.metadata import TopicCreation
+from sidecar.sinks.kafka.in_flight import BatchSlice, SentEvents
 from sidecar.sinks.kafka.transactions.contents import (
-    BatchSlice,
     CommitRule,
     SourcePositions,
     TransactionContents,
@@ -67,29 +65,16 @@ class TransactionalKafkaSink(SinkPositions):
 
     def __init__(
         self,
-        settings: Mapping[str, str],
+        options: ClientOptions,
         records: PositionRecords,
         rule: CommitRule,
-        creation: TopicCreation | None = None,
         *,
-        waits_when_denied: bool = True,
-        reread: Callable[[], Mapping[str, str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
-        connection. With `waits_when_denied`, a topic that denies access is retried; otherwise it
-        raises. `clock` returns seconds."""
-        self.client = KafkaClient(
-            settings,
-            creation,
-            self._fatal_error,
-            waits_when_denied=waits_when_denied,
-            reread=reread,
-            clock=clock,
-        )
+        """`clock` returns seconds."""
+        self.client = KafkaClient(options, self._fatal_error, clock)
         self._records = records
         self.commit_rule = rule
-        self._creation = creation
         self._clock = clock
         self._batch_size = BatchSize(self.client.config, clock=clock)
         self._timeout_ms = self.client.config.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)
@@ -161,9 +146,7 @@ class TransactionalKafkaSink(SinkPositions):
                 )
                 reason = joining if state.healthy else state.explanation
                 raise UnavailableError(f"The position cannot be read: {reason}.")
-        self._positions.stored = load_positions(
-            self.client, self._records, self._creation, until_s, self._clock
-        )
+        self._positions.stored = load_positions(self.client, self._records, until_s, self._clock)
         self._is_loaded = True
         return StoredOffsets(all_values(self._positions.stored))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.kafka.client import KafkaClient
+from sidecar.sinks.kafka.client import ClientOptions, KafkaClient
 from sidecar.sinks.kafka.topics.metadata import TopicMetadata
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem
 
@@ -37,7 +37,9 @@ def test_sink_without_writable_topic_is_unhealthy(
         topics = {topic: SimpleNamespace(error=error, partitions={0: None})}
         return SimpleNamespace(topics=topics, brokers={1: None})
 
-    client = KafkaClient({"bootstrap.servers": "k:9"}, None, lambda _: SinkRestartError("failed"))
+    client = KafkaClient(
+        ClientOptions({"bootstrap.servers": "k:9"}), lambda _: SinkRestartError("failed")
+    )
     client._producer = cast(Any, SimpleNamespace(list_topics=lookup))
     client._topics = TopicMetadata(
         lookup, cast(Any, None), None, waits_when_denied=True, clock=lambda: 0.0
@@ -69,7 +71,7 @@ def test_each_connection_uses_current_settings() -> None:
 
     now = settings("second")
     client = KafkaClient(
-        settings("first"), None, lambda _: SinkRestartError("failed"), reread=lambda: now
+        ClientOptions(settings("first"), reread=lambda: now), lambda _: SinkRestartError("failed")
     )
     for change, password in (({}, "second"), ({"sasl.password": "third"}, "third")):
         now.update(change)

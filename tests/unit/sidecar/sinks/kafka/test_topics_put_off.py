@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.events import NumberedBatch
+from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.segments.batches import batch_of, message
 from tests.support.sinks.kafka_sinks import delivery_report
@@ -68,12 +69,12 @@ def test_rejected_topic_does_not_delay_other_topics(data: st.DataObject) -> None
     numbered: NumberedBatch[Any, Any] = NumberedBatch("s", batch, 1000)
     producer = FakeProducer(data.draw(st.integers(1, 30)))
     now_s = [0.0]
-    sink = KafkaSink({"bootstrap.servers": "localhost:9"}, clock=lambda: now_s[0])
+    sink = KafkaSink(ClientOptions({"bootstrap.servers": "localhost:9"}), clock=lambda: now_s[0])
     reports = [lambda: data.draw(st.integers(0, 10))]
     nothing = {"events_sent": lambda: None, "acknowledged": lambda waiting: None}
     # The broker has every topic; `poll` returns as many reports as drawn.
     client: Any = SimpleNamespace(
-        **{"missing": {}, "waits_when_denied": True, "liveness": SimpleNamespace(**nothing)},
+        **{"missing": {}, "options": ClientOptions({}), "liveness": SimpleNamespace(**nothing)},
         **{"producer": lambda: producer, "partition_count": lambda topic, timeout_s: 3},
         **{"forget_topic": lambda topic: None, "probe_if_due": lambda: None},
         poll=lambda timeout_s: producer.poll(reports[0]()),

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.events import NumberedBatch
-from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
+from sidecar.sinks.kafka.in_flight import BatchSlice
+from sidecar.sinks.kafka.transactions.contents import TransactionContents
 from tests.support.segments.batches import ListBatch
 
 

@@ -116,7 +116,7 @@ class SignalTopic(TopicTailer):
                 "signal for another agent skipped", extra=fields(key=key, offset=record.offset)
             )
             return
-        is_answered(self._send(signal), lambda: self.is_closed)
+        is_answered(self._send(signal), lambda: self.is_stopping)
 
 
 def file_signals(content: bytes, taken_as: str) -> Iterator[Signal]:

@@ -57,7 +57,7 @@ def sink_problems(properties: SidecarProperties) -> list[str]:
     """Return problems in the sink's settings that can be found without the broker."""
     if properties.sink != "kafka":
         return []
-    from sidecar.sinks.kafka.config.validation import settings_problems
+    from sidecar.sinks.kafka.client import settings_problems
     from sidecar.sinks.kafka.topics.metadata import topic_creation
 
     problems = settings_problems(properties.kafka_producer)

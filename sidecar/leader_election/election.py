@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -31,7 +31,7 @@ from sidecar.leader_election.role import (
     group_error,
 )
 from sidecar.logs import RateLimitedLog, fields
-from sidecar.process.lifecycle import PartStop, Stop
+from sidecar.process.lifecycle import PartStop, Stop, Worker
 from sidecar.sinks.kafka.config.client_config import client_config, connection
 from sidecar.sinks.kafka.delivery_errors import reason
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, TopicMetadata
@@ -41,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 _POLL_S = 0.1
 _HEARTBEATS_PER_SESSION = 6
-_LEAVE_S = 5.0
 _ANSWER_S = 2.0
 _LOST = "the group's coordinator did not answer in time, or has removed the agent."
 _LEFT = (
@@ -71,22 +70,22 @@ class Term:
     stop: PartStop
 
 
-class LeaderElection:
+class LeaderElection(Worker):
     """Joins the group on a separate thread inside a `with` block, and leaves it at the end."""
 
     def __init__(self, settings: ElectionSettings) -> None:
+        # If the coordinator does not answer, the session expires by itself.
+        super().__init__("election", self._run)
         self._settings = settings
         self._config: Mapping[str, Any] = client_config(settings.client)
         self._lock = threading.Lock()
         self._membership = Membership()
         self._part: PartStop | None = None
         self._failure: SidecarError | None = None
-        self._is_closed = threading.Event()
         self._ask_at_s = 0.0
         self._log = RateLimitedLog(logger)
         self.error = ""
         """Why the agent is not a member of the group; empty for a member."""
-        self._thread = threading.Thread(target=self._run, name="election", daemon=True)
 
     @property
     def group(self) -> str:
@@ -96,15 +95,6 @@ class LeaderElection:
     def role(self) -> Role:
         """Thread-safe."""
         return self._membership.role
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._is_closed.set()
-        # If the coordinator does not answer, the session expires by itself.
-        self._thread.join(_LEAVE_S)
 
     @contextmanager
     def term(self, stop: Stop) -> Iterator[Term | None]:
@@ -158,14 +148,14 @@ class LeaderElection:
                 extra=fields(group=self.group, role=now.role.value),
             )
 
-    def _run(self) -> None:
-        while not self._is_closed.is_set():
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.is_set():
             try:
                 self._take_part()
             except (SidecarError, KafkaException) as error:
                 self._failed(error)
             self._on(SessionLost())
-            self._is_closed.wait(2 * self._heartbeat_ms / 1000)
+            stopped.wait(2 * self._heartbeat_ms / 1000)
 
     def _take_part(self) -> None:
         """Runs one consumer as a group member, until it must leave the group."""
@@ -179,7 +169,7 @@ class LeaderElection:
                 on_lost=lambda _, __: self._on(SessionLost()),
             )
             self._ask_at_s = time.monotonic() + self._settings.session_timeout_ms / 1000
-            while not (self._is_closed.is_set() or self._membership.must_rejoin):
+            while not (self.is_stopping or self._membership.must_rejoin):
                 record = consumer.poll(_POLL_S)
                 if record is not None and (error := record.error()) is not None:
                     self._on_error(error)
@@ -220,7 +210,7 @@ class LeaderElection:
             if missing is not None:
                 self.error = f"{missing.message}. {missing.remedy}"
             consumer.poll(_POLL_S)
-            if self._is_closed.is_set():
+            if self.is_stopping:
                 return
 
     def _assigned(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:

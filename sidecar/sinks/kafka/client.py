@@ -4,6 +4,7 @@ The plain and the transactional sink share it: settings, client errors, liveness
 """
 
 import logging
+import re
 import shlex
 import time
 from collections.abc import Callable, Mapping
@@ -17,10 +18,11 @@ from confluent_kafka.admin import AdminClient
 
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.properties.secrets import shown_value
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.broker_liveness import BrokerLiveness
 from sidecar.sinks.kafka.config.client_config import client_config, connection
-from sidecar.sinks.kafka.config.validation import rejected_setting
+from sidecar.sinks.kafka.config.java_names import ALIASES, PREFIX
 from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, TopicMetadata
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem
@@ -30,6 +32,10 @@ logger = logging.getLogger(__name__)
 _FIRST_ANSWER_S = 5.0
 _PROBE_S = 0.2
 _SHOWN_TOPICS = 5
+_PROPERTY = re.compile(r'(?:property|value for) "([^"]+)"|producer: ([a-z]+\.[a-z.]+) failed')
+_MECHANISM = re.compile(r"SASL mechanism", re.IGNORECASE)
+_SILENT = logging.Logger("silent", logging.CRITICAL + 1)
+"""For a client that only validates settings."""
 _CODES = ("topic_access_denied", "topic_missing", "topic_unavailable")
 
 
@@ -259,6 +265,40 @@ def kafka_error(raised: BaseException) -> KafkaError:
             return error
         cause = cause.__cause__
     raise raised
+
+
+def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
+    """Build an error with property, value and the client's reason. `settings` have no prefix."""
+    text = reason(error.args[0])
+    named = _named(text)
+    for name, value in settings.items():
+        if named is not None and named in (name, ALIASES.get(name)):
+            shown = shown_value(name, value)
+            return ConfigError(
+                f"`{PREFIX}{name}` cannot be `{shown}`: the Kafka client rejects it: {text}."
+            )
+    return ConfigError(f"The Kafka client rejects `{PREFIX}*`: {text}.")
+
+
+def _named(text: str) -> str | None:
+    """Find the client's name of the setting in its message."""
+    match = _PROPERTY.search(text)
+    if match is not None:
+        return match[1] or match[2]
+    return "sasl.mechanisms" if _MECHANISM.search(text) else None
+
+
+def settings_problems(settings: Mapping[str, str]) -> list[str]:
+    """Return mistakes in the settings that the client or the Java stores reveal offline."""
+    try:
+        config = dict(client_config(settings))
+        config.pop("bootstrap.servers", None)
+        Producer(config, logger=_SILENT)
+    except ConfigError as error:
+        return list(error.problems)
+    except KafkaException as error:
+        return list(rejected_setting(error, settings).problems)
+    return []
 
 
 class _ClientLog:

@@ -13,8 +13,8 @@ from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.errors import UnavailableError
 from sidecar.offsets.position_store import PositionRecords, all_values
+from sidecar.sinks.kafka.client import rejected_setting
 from sidecar.sinks.kafka.config.client_config import client_config, connection
-from sidecar.sinks.kafka.config.validation import rejected_setting
 from sidecar.sinks.kafka.delivery_errors import reason
 from sidecar.sinks.kafka.topics.metadata import raise_denied_access
 from sidecar.sinks.kafka.transactions.position_topic import PositionTopic, positions_of

@@ -9,12 +9,12 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from sidecar.errors import ConfigError
 from sidecar.logs import RateLimitedLog
+from sidecar.process.lifecycle import Worker
 from sidecar.sinks.kafka.config.client_config import client_config, connection, consumer_config
 from sidecar.sinks.kafka.delivery_errors import reason
 
@@ -32,8 +32,9 @@ class TailedRecord:
     offset: int
 
 
-class TopicTailer:
-    """Calls `taken` with one record at a time, on a separate thread inside a `with` block."""
+class TopicTailer(Worker):
+    """Calls `taken` with one record at a time, on a separate thread inside a `with` block. `taken`
+    should return when `is_stopping`."""
 
     def __init__(
         self,
@@ -58,29 +59,18 @@ class TopicTailer:
         self._topic = topic
         self._behind = behind
         self._taken = taken
-        self._is_closed = threading.Event()
         self._log_limited = RateLimitedLog(logger)
-        self._thread = threading.Thread(target=self._follow, name=f"tail {topic}")
+        super().__init__(f"tail {topic}", self._follow, join_s=None)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the tailer stops; `taken` should return."""
-        return self._is_closed.is_set()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._is_closed.set()
-        self._thread.join()
+    def stop(self) -> None:
+        super().stop()
         self._consumer.close()
 
-    def _follow(self) -> None:
+    def _follow(self, stopped: threading.Event) -> None:
         behind = self._behind
-        start = self._first() if behind is None else behind + 1
+        start = self._first(stopped) if behind is None else behind + 1
         self._consumer.assign([TopicPartition(self._topic, _PARTITION, start)])
-        while not self.is_closed:
+        while not stopped.is_set():
             record = self._consumer.poll(_POLL_S)
             if record is None:
                 continue
@@ -92,14 +82,14 @@ class TopicTailer:
                 self._log_limited.resolved("away", "topic is readable again", topic=self._topic)
                 self._taken(TailedRecord(record.key(), record.value(), offset))
 
-    def _first(self) -> int:
+    def _first(self, stopped: threading.Event) -> int:
         """Return the start offset of the first reader.
 
         The request is explicit and retried: a client that assigns the committed offset fails
         permanently while the broker creates the topic of committed offsets.
         """
         place = TopicPartition(self._topic, _PARTITION)
-        while not self.is_closed:
+        while not stopped.is_set():
             try:
                 (found,) = self._consumer.committed([place], _ASK_S)
             except KafkaException as error:
@@ -108,7 +98,7 @@ class TopicTailer:
                 if found.error is None:
                     return found.offset if found.offset >= 0 else OFFSET_BEGINNING
                 self._log(found.error)
-            self._is_closed.wait(_POLL_S)
+            stopped.wait(_POLL_S)
         return OFFSET_BEGINNING
 
     def _log(self, error: KafkaError) -> None:

@@ -51,6 +51,7 @@ from sidecar.delivery.sink_registry import create_sink
 from sidecar.encoding import SchemaIds
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
+from sidecar.page.summary import AgentSummary
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
@@ -104,18 +105,21 @@ class AgentService:
         self._shell = ServiceShell(
             config.loaded,
             self._status,
-            SegmentSummaryParts(
-                self._status,
-                properties.event_op_style,
-                config.loaded.files,
-                cache(partial(table_topic, properties)),
+            AgentSummary(
+                lambda: self._status.view,
+                SegmentSummaryParts(
+                    self._status,
+                    properties.event_op_style,
+                    config.loaded.files,
+                    cache(partial(table_topic, properties)),
+                ),
+                events=(self._metrics.events, self._metrics.snapshot_rows),
+                quarantined=self._metrics.quarantined,
+                quarantine_max_bytes=properties.quarantine_max_bytes,
             ),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=self._attributes,
-            events=(self._metrics.events, self._metrics.snapshot_rows),
-            quarantined=self._metrics.quarantined,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],
             history_columns=HISTORY,
         )

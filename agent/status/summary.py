@@ -11,14 +11,15 @@ from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.segments.state import Phase, Segment
 from agent.snapshot.offsets import State
 from agent.status.view import AgentStatus
-from sidecar.page.agent_summary import MOST_BARS, config_option
 from sidecar.page.summary import (
+    MOST_BARS,
     NextCommand,
     ProgressBar,
     Quarantined,
     QuarantinedItem,
     SnapshotLine,
     Stat,
+    config_option,
 )
 from sidecar.quantities import duration_text
 
@@ -92,7 +93,7 @@ _KIND_NAMES: Mapping[OpStyle, Mapping[str, str]] = {
 
 
 class SegmentSummaryParts:
-    """Implements `sidecar.page.agent_summary.SummaryParts`."""
+    """Implements `sidecar.page.summary.SummaryParts`."""
 
     progress_title = "Segments in cdc_raw, the oldest first"
     counts_title = "Events by table, since the start"

@@ -31,6 +31,7 @@ from sidecar.errors import LockedError, SidecarError
 from sidecar.leader_election.election import LeaderElection
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
+from sidecar.page.summary import AgentSummary
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
@@ -59,13 +60,16 @@ class MongoService:
         self._shell = ServiceShell(
             config.loaded,
             self.status,
-            MongoSummaryParts(quarantine, config.loaded.files, config.topic_of),
+            AgentSummary(
+                lambda: self.status.view,
+                MongoSummaryParts(quarantine, config.loaded.files, config.topic_of),
+                events=(metrics.events,),
+                quarantined=metrics.quarantined,
+                quarantine_max_bytes=properties.quarantine_max_bytes,
+            ),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=lambda: attributes_of(self.status.view, metrics),
-            events=(metrics.events,),
-            quarantined=metrics.quarantined,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[signal_pages(self._delivery.send, self._delivery.snapshots)],
             history_columns=HISTORY,
         )

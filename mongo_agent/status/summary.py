@@ -10,20 +10,21 @@ from mongo_agent.dead_letters import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
 from mongo_agent.topic_naming import Naming
-from sidecar.page.agent_summary import MOST_BARS, config_option
 from sidecar.page.summary import (
+    MOST_BARS,
     NextCommand,
     ProgressBar,
     Quarantined,
     QuarantinedItem,
     SnapshotLine,
     Stat,
+    config_option,
 )
 from sidecar.quantities import duration_text
 
 
 class MongoSummaryParts:
-    """Implements `sidecar.page.agent_summary.SummaryParts`."""
+    """Implements `sidecar.page.summary.SummaryParts`."""
 
     progress_title = "Streams"
     counts_title = "Messages by collection, since the start"

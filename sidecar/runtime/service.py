@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Generic
 
 from flask import Blueprint
-from prometheus_client import Counter
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
@@ -18,14 +17,14 @@ from sidecar.http.server import HttpServer
 from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
-from sidecar.page.agent_summary import AgentSummary, SummaryParts
 from sidecar.page.pages import status_pages
+from sidecar.page.summary import AgentSummary
 from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.show import configuration_fingerprint, presenting, rows
 from sidecar.properties.source import DEFAULT
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
-from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
+from sidecar.status.reporter import StatusReporter
 from sidecar.transform import Transform, transform_named
 
 logger = logging.getLogger(__name__)
@@ -38,16 +37,13 @@ class ServiceShell(Generic[ViewOf]):
         self,
         loaded: LoadedProperties[SidecarProperties],
         status: StatusReporter[ViewOf],
-        summary: SummaryParts[ViewOf],
+        summary: AgentSummary[ViewOf],
         *,
         connector: str,
         topic_prefix: str,
         attributes: Callable[[], Mapping[str, Mapping[str, Any]]],
-        events: Sequence[Counter],
-        quarantined: Counter,
-        quarantine_max_bytes: int,
         pages: Sequence[Blueprint],
-        history_columns: Sequence[Column] = HISTORY_COLUMNS,
+        history_columns: Sequence[Column],
     ) -> None:
         """`connector` and `attributes` are Debezium's, for `/metrics/jmx`; `pages` are the agent's
         own. Raises ConfigError for a transform that is missing."""
@@ -60,13 +56,6 @@ class ServiceShell(Generic[ViewOf]):
         self._status = status
         self._warnings = RecentWarnings(hide=hide)
         self._note_instance(instance)
-        page = AgentSummary(
-            lambda: status.view,
-            summary,
-            events=events,
-            quarantined=quarantined,
-            quarantine_max_bytes=quarantine_max_bytes,
-        )
         # Changed properties come first.
         shown = sorted(rows(loaded), key=lambda row: row.origin == str(DEFAULT))
         self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
@@ -76,7 +65,7 @@ class ServiceShell(Generic[ViewOf]):
             properties.http_port,
             [
                 *pages,
-                status_pages(status, page, self._warnings, shown),
+                status_pages(status, summary, self._warnings, shown),
                 history_pages(self._history.document),
                 jmx_pages(connector, topic_prefix, attributes, properties.metric_tags),
             ],

@@ -16,8 +16,7 @@ from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.status.debezium import snapshot_attributes, streaming_attributes
 from agent.status.summary import QuarantineCommands, SegmentSummaryParts
-from sidecar.page.agent_summary import AgentSummary
-from sidecar.page.summary import Summary
+from sidecar.page.summary import AgentSummary, Summary
 from tests.support.agents.status_harness import StatusHarness
 
 

@@ -20,8 +20,7 @@ from mongo_agent.status.debezium import attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import MongoStatus
 from sidecar.metrics import DeliveryMetrics
-from sidecar.page.agent_summary import AgentSummary
-from sidecar.page.summary import Summary
+from sidecar.page.summary import AgentSummary, Summary
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import DeliveryView
 from tests.support.mongodb.given_streams import stream_view

@@ -90,7 +90,6 @@ class Supervisor:
         return 0
 
     def _run_once(self) -> int:
-        """Run the command until it exits. Return its exit code."""
         try:
             pid = os.posix_spawnp(self._command[0], self._command, os.environ, setsigmask=())
         except OSError as error:

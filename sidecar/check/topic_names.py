@@ -40,7 +40,6 @@ def colliding_topics(
 
 
 def shared_topics(uses: Sequence[TopicUse]) -> dict[str, list[str]]:
-    """Return the topics with several sources."""
     sources: dict[str, list[str]] = {}
     for use in uses:
         sources.setdefault(use.topic, []).append(use.source)

@@ -102,7 +102,6 @@ class AgentClient:
         return cls(url, Access(headers, users=users), timeout_s=timeout_s)
 
     def get(self, path: str) -> Mapping[str, Any]:
-        """GET a JSON document."""
         return self._answer(path, Access(), None)
 
     def post(self, path: str, document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -125,8 +125,6 @@ _SHELLS = ("bash", "zsh", "fish")
 
 
 def completion_command(name: str) -> click.Command:
-    """Create the command `completion` for the program `name`."""
-
     @click.command("completion", short_help="Print the completion script of a shell.")
     @click.argument("shell", type=click.Choice(_SHELLS))
     @click.pass_context

@@ -103,7 +103,6 @@ def configuration_options(command: Command) -> Command:
 
 
 def debug_option(command: Command) -> Command:
-    """Add the option `--debug`."""
     return click.option(
         "--debug",
         is_flag=True,

@@ -66,8 +66,6 @@ class StatusReport:
 
 
 def status_command() -> click.Command:
-    """Create the command `status`."""
-
     @click.command("status", short_help="Show the status of a running agent.")
     @configuration_options
     @address_options

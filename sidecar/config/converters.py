@@ -212,7 +212,6 @@ class ConverterProperties(Properties):
         return found
 
     def converter_problems(self) -> Iterator[str]:
-        """Yield a message for each mistake in converter settings."""
         for side in _SIDES:
             _, settings = self._side(side)
             if self.is_text(side):

@@ -85,7 +85,6 @@ class StoreProperties(Properties):
     def store_settings(
         self, *, chunk_bytes: int = 4 << 20, timeout_ms: int = 60_000
     ) -> StoreSettings:
-        """Build the settings of any kind of store."""
         return StoreSettings(
             self.credential_key_file,
             chunk_bytes,

@@ -98,7 +98,6 @@ class RecordingErrors:
         return " ".join(self._messages.values())
 
     def report(self, operation: str, message: str) -> None:
-        """Record that an operation failed."""
         self._messages[operation] = message
         self._log.log(operation, message)
 
@@ -109,13 +108,11 @@ class RecordingErrors:
 
 
 def not_writable(directory: Path, error: OSError, consequence: str) -> str:
-    """Build the message about a quarantine that rejects a write."""
     reason = error.strerror or error
     return f"The quarantine {directory} cannot be written, so {consequence}: {reason}."
 
 
 def full(directory: Path, consequence: str) -> str:
-    """Build the message about a full quarantine."""
     return (
         f"The quarantine {directory} is full, so {consequence}. Discard resolved entries, or raise "
         "quarantine.max.bytes."

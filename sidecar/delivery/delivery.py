@@ -95,7 +95,6 @@ class Delivery(Generic[Source, Position]):
 
     @property
     def sink_state(self) -> SinkState:
-        """The state of the sink, whether open or closed."""
         if not self.is_open:
             return self.closed_state
         state = self._sink.state()

@@ -94,7 +94,6 @@ def access_denial(path: Path) -> AccessDenial | None:
 
 
 def user_text(uid: int) -> str:
-    """Format a user's name and id."""
     try:
         return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
     except KeyError:
@@ -102,7 +101,6 @@ def user_text(uid: int) -> str:
 
 
 def group_text(gid: int) -> str:
-    """Format a group's name and id."""
     try:
         return f"{grp.getgrgid(gid).gr_name} (gid {gid})"
     except KeyError:

@@ -29,8 +29,6 @@ _FINISHED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class PodQuery:
-    """Selects the pods that run agents."""
-
     port: int
     namespace: str | None = None
     """None: the namespace of the service account."""

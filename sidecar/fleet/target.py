@@ -18,8 +18,6 @@ _SCHEMES = ("http", "https")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One agent to query."""
-
     name: str
     """The operator's name for it: the line of the file, or the pod's name."""
     url: str = ""

@@ -78,7 +78,6 @@ class Status:
 
     @property
     def state(self) -> State:
-        """The state of the worst condition."""
         return worst_state(self.conditions)
 
 

@@ -48,7 +48,6 @@ class Layout:
         return time_s // self.interval_s % self.slots
 
     def offset_of(self, time_s: int) -> int:
-        """Return a sample's byte offset in the file."""
         return HEADER_BYTES + self.slot_of(time_s) * self.slot_bytes
 
 

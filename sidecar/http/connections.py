@@ -147,7 +147,6 @@ class BoundedServer(TcpWSGIServer):
             idlest.handle_close()
 
     def maintenance(self, now: int) -> None:
-        """Close idle and overdue connections."""
         super().maintenance(now)
         now_s = time.monotonic()
         for channel in tuple(self._channels.values()):

@@ -119,5 +119,4 @@ def json_answer(value: Mapping[str, object], status: int = 200) -> Response:
 
 
 def request_answer(is_accepted: bool, message: str, status: int) -> Response:
-    """Build the JSON answer to a request."""
     return json_answer({"accepted": is_accepted, "message": message}, status)

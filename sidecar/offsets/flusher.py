@@ -54,7 +54,6 @@ class OffsetFlusher(Generic[Reached]):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether there is unsaved progress."""
         return self.reached is not self.stored
 
     @property

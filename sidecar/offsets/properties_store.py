@@ -212,7 +212,6 @@ def _read(path: Path) -> _Reading:
 
 
 def _header(text: bytes) -> tuple[str, str | None]:
-    """Return a file's format version and topic prefix."""
     lines = b"\n".join(text.split(b"\n", _HEADER_LINES)[:_HEADER_LINES])
     version, prefix = _VERSION_LINE.search(lines), _PREFIX_LINE.search(lines)
     return (

@@ -83,7 +83,6 @@ def _read(name: str) -> str:
 
 @cache
 def security_policy(text: str) -> str:
-    """Build the Content-Security-Policy for a page with these scripts and styles."""
     return "; ".join(
         (
             "default-src 'none'",

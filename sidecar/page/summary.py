@@ -104,8 +104,6 @@ class QuarantinedItem:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """Content of the quarantine."""
-
     message: str
     size_bytes: int
     limit_bytes: int = field(default=0, kw_only=True)
@@ -155,7 +153,6 @@ def counts_of(counters: Sequence[Counter], name_label: str, kind_label: str) -> 
 
 
 def samples_of(counter: Counter) -> Iterator[tuple[Mapping[str, str], int]]:
-    """Yield labels and values of a counter."""
     for family in counter.collect():
         for sample in family.samples:
             if sample.name.endswith("_total"):

@@ -110,8 +110,6 @@ class PartStop(Stop):
 
 
 class Service(Protocol):
-    """A service that `run` runs."""
-
     def run(self, stop: Stop) -> None:
         """Work until `stop.requested`, then finish within `stop.remaining_s`."""
 
@@ -217,7 +215,6 @@ class Worker:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether `stop` was called."""
         return self._stopped.is_set()
 
     def start(self) -> None:

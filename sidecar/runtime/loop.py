@@ -306,13 +306,10 @@ class LoopPipeline(Generic[ViewOf]):
 
     @property
     def last_tick_s(self) -> float:
-        """The clock's time at the end of the latest tick. Thread-safe."""
         return self.loop.last_tick_s
 
     def run(self, stop: Stop) -> None:
-        """Delivers until `stop` is requested; see `Loop.run`."""
         self.loop.run(stop)
 
     def tick(self) -> bool:
-        """Runs one tick of the loop. Returns whether there was something to do."""
         return self.loop.tick()

@@ -60,7 +60,6 @@ class SinkState:
 
     @property
     def explanation(self) -> str:
-        """The message with its detail."""
         return f"{self.message}: {self.detail}" if self.detail else self.message
 
 

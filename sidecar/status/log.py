@@ -26,8 +26,6 @@ _Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Logged:
-    """A condition that was logged."""
-
     condition: Condition
     since_s: float
     logged_at_s: float

@@ -58,7 +58,6 @@ class StatusPublisher(Generic[ViewOf]):
         return self._view
 
     def publish(self, view: ViewOf) -> None:
-        """Replaces the view and sets the gauges."""
         self._view = view
         delivery, metrics = view.delivery, self._metrics
         metrics.unacknowledged_events.set(delivery.unacknowledged_events)

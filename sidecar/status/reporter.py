@@ -112,7 +112,6 @@ class StatusReporter(ABC, Generic[ViewOf]):
         return {}
 
     def sample(self) -> Mapping[str, float]:
-        """Return the current values for the history."""
         view = self.view
         found = {"status": float(self.status().state.severity)}
         if view is None:

@@ -97,11 +97,9 @@ class RemoteDirectory:
         return f"{self.scheme}://" + "/".join(part for part in parts if part)
 
     def inside(self, *names: str) -> "RemoteDirectory":
-        """Return a subdirectory."""
         return replace(self, prefix="/".join(part for part in (self.prefix, *names) if part))
 
     def object_name(self, file_name: str) -> str:
-        """Return the name of a file's object in the bucket."""
         return "/".join(part for part in (self.prefix, file_name) if part)
 
 

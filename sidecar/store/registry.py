@@ -20,8 +20,6 @@ _S3_BUCKET = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class StoreKind:
-    """One kind of store."""
-
     name: str
     """Value of `commit.log.transfer.class`."""
     title: str
@@ -111,7 +109,6 @@ _BY_SCHEME = {scheme: kind for kind in _KINDS for scheme in kind.schemes}
 
 
 def store_kind(directory: RemoteDirectory) -> StoreKind:
-    """Return the kind of a directory's store."""
     return _BY_SCHEME[directory.scheme]
 
 

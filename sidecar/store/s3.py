@@ -76,7 +76,6 @@ def read_checksums(file: Path) -> FileChecksums:
 
 
 def md5_of(content: bytes) -> str:
-    """Return the MD5 in hexadecimal digits."""
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
@@ -265,7 +264,6 @@ class S3Store(ObjectStore[tuple[str, ...]]):
                     client.abort_multipart_upload(**key, UploadId=each["UploadId"])
 
     def _attributes(self, sha256: str) -> dict[str, Any]:
-        """Return the attributes of a new object."""
         options = self._settings.s3
         chosen: dict[str, Any] = {
             "ServerSideEncryption": options.encryption,

@@ -38,7 +38,6 @@ class BrokerLiveness:
         return is_open and self._clock() >= self._probe_at_s
 
     def connection_failed(self, reason: str) -> None:
-        """Record that a connection failed or was lost."""
         self.reason = reason
         self._is_suspect = True
 
@@ -56,7 +55,6 @@ class BrokerLiveness:
         self._waiting_since_s = None
 
     def probed(self, is_settled: bool) -> None:
-        """Record whether a broker answered a probe."""
         now_s = self._clock()
         self._probe_at_s = now_s + _PROBE_PAUSE_S
         if is_settled:

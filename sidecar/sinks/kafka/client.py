@@ -107,7 +107,6 @@ class KafkaClient:
             self.poll(0)
 
     def release(self) -> Producer | None:
-        """Detach and return the producer."""
         producer, self._producer = self._producer, None
         return producer
 
@@ -145,7 +144,6 @@ class KafkaClient:
         return {} if self._topics is None else self._topics.missing
 
     def forget_topic(self, topic: str) -> None:
-        """See `TopicMetadata.forget`."""
         assert self._topics is not None
         self._topics.forget(topic)
 

@@ -330,7 +330,6 @@ class KafkaSink:
         return True
 
     def _on_produce_failed(self, number: int, error: KafkaError) -> None:
-        """Handle a message that the client rejected."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._failed.append(
                 FailedEvent(number, f"the Kafka client rejects it: {rejection(error)}")

@@ -153,7 +153,6 @@ class UnavailableTopics:
             waiting.unreported = [sent]
 
     def record_trials(self) -> None:
-        """Record which trials were written."""
         for waiting in self._topics.values():
             trial = waiting.trial
             if trial is not None and trial.is_settled:

@@ -123,7 +123,6 @@ class TransactionFailures:
         self._doubt = self._doubt or why
 
     def produce_failed(self, number: int, error: KafkaError) -> None:
-        """Handle a message that the client itself rejected."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._reject(number, f"the Kafka client rejects it: {rejection(error)}")
         else:

@@ -286,7 +286,6 @@ class TransactionalKafkaSink(SinkPositions):
 
     @property
     def _due_in_s(self) -> float:
-        """Seconds until the next commit is due."""
         if self._is_closing:
             return 0.0
         return self.commit_rule.due_in_s(

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName, temporary_of
-from sidecar.files.directories import sync_directory, write_synced
+from agent.cdc_raw.names import SegmentName
+from sidecar.files.directories import replace_synced, sync_directory
 from sidecar.files.regular import open_regular
 
 _DATA = re.compile(r"log-([0-9]{1,19})-([0-9]{1,9})-([0-9]{1,9})-([0-9]{1,9})\.data")
@@ -180,6 +180,5 @@ class RawSegments:
         index = f"{end}\nCOMPLETED".encode("ascii")
         for file_name, content in ((name.log, segment), (name.idx, index)):
             path = self._directory / file_name
-            write_synced(temporary_of(path), content)
-            temporary_of(path).replace(path)
+            replace_synced(path, content)
         sync_directory(self._directory)

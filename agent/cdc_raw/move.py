@@ -5,8 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from agent.cdc_raw.names import temporary_of
-from sidecar.files.directories import sync_directory
+from sidecar.files.directories import sync_directory, temporary_of
 from sidecar.files.regular import CREATION_MODE, link_regular, open_new, open_regular
 
 _COPY_BLOCK_BYTES = 1 << 20

@@ -74,11 +74,6 @@ def parse_file_name(file_name: str) -> SegmentName | None:
     return SegmentName(id=segment_id, version=version)
 
 
-def temporary_of(path: Path) -> Path:
-    """The temporary path of a file before its rename to `path`. Neither node nor agent reads it."""
-    return path.with_name(f".{path.name}.tmp")
-
-
 def is_temporary(file_name: str) -> bool:
     """Whether `temporary_of` returns this name for a segment or an index."""
     inner = file_name.removeprefix(".").removesuffix(".tmp")

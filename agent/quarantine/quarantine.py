@@ -6,7 +6,6 @@ is full, segments stay in `cdc_raw`, including segments of rejected events.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +26,7 @@ from agent.quarantine.files import (
 )
 from agent.quarantine.requeue import requeue
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from sidecar.files.directories import append_lines, sync_directory, write_synced
+from sidecar.files.directories import append_lines, replace_synced, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
 
 
@@ -143,16 +142,9 @@ class Quarantine:
 
     def _write_reason(self, name: SegmentName, reason: QuarantineReason) -> None:
         target = self._reason_path(name)
-        temporary = target.with_name(f".{target.name}.tmp")
         text = reason_text(reason)
         known_bytes = self._known_bytes() + len(text) - _size_bytes(target)
-        try:
-            write_synced(temporary, text)
-            temporary.replace(target)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+        replace_synced(target, text)
         sync_directory(self.directory)
         self._known = (_changed_ns(self.directory), known_bytes)
 

@@ -16,9 +16,9 @@ import os
 from pathlib import Path
 
 from agent.cdc_raw.move import stage
-from agent.cdc_raw.names import SegmentFiles, SegmentName, temporary_of
+from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.quarantine.files import QuarantinePaths
-from sidecar.files.directories import sync_directory
+from sidecar.files.directories import sync_directory, temporary_of
 from sidecar.files.regular import open_regular, regular_size_bytes
 
 _COMPARED_BYTES = 1 << 20

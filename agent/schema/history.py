@@ -19,7 +19,7 @@ import orjson
 
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import AnnouncedSchema, Schema, SchemaError
-from sidecar.files.directories import write_synced
+from sidecar.files.directories import replace_synced
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog, fields
 
@@ -61,10 +61,8 @@ class PackedFile(Generic[Stored]):
 
     def save(self, document: object) -> bool:
         """Replaces the file; returns False after a write error."""
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
-            write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
-            temporary.replace(self.path)
+            replace_synced(self.path, gzip.compress(orjson.dumps(document), 6, mtime=0))
         except OSError as error:
             self._repeated.log("save", self._unsaved, file=self.path, reason=error.strerror)
             return False

@@ -4,6 +4,7 @@ import os
 import shlex
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sidecar.files.access import group_text, user_text
@@ -21,6 +22,24 @@ def append_lines(path: Path, lines: bytes) -> None:
 def write_synced(path: Path, content: bytes) -> None:
     """Replace a file. Its content is durable on return, its name is not. Raises OSError."""
     _write(open_new(path), content)
+
+
+def temporary_of(path: Path) -> Path:
+    """Return the path of a file before its rename to `path`. Nothing reads it."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def replace_synced(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, or leave the present one. Durability is as for `write_synced`.
+    Raises OSError."""
+    temporary = temporary_of(path)
+    try:
+        write_synced(temporary, content)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def sync_file(path: Path) -> None:

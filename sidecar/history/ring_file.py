@@ -12,10 +12,9 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from sidecar.files.directories import write_synced
+from sidecar.files.directories import replace_synced
 from sidecar.files.regular import open_regular, read_regular
 from sidecar.history.ring_format import (
     DamagedHistoryError,
@@ -111,17 +110,10 @@ class RingFile:
     def _write_all(self) -> None:
         with self._lock:
             samples = dict(self._by_slot.values())
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
         if shutil.disk_usage(self.path.parent).free < _RESERVE_BYTES:
             reason = f"less than {_RESERVE_BYTES >> 20} MiB are free"
             raise OSError(errno.ENOSPC, reason, str(self.path))
-        try:
-            write_synced(temporary, encode_file(self.layout, samples))
-            temporary.replace(self.path)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        replace_synced(self.path, encode_file(self.layout, samples))
         self._is_whole = True
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import javaproperties
 
 from sidecar.errors import ConfigError, OffsetSaveError, OffsetStoreError
-from sidecar.files.directories import sync_directory, write_synced
+from sidecar.files.directories import sync_directory, temporary_of, write_synced
 from sidecar.files.regular import link_regular, read_regular
 
 _MAX_BYTES = 8 << 20
@@ -65,7 +65,7 @@ class PropertiesStore:
         self._topic_prefix = topic_prefix
         self.path = directory / file_name
         self.previous_path = directory / f"{file_name}.previous"
-        self._temporary_path = directory / f".{file_name}.tmp"
+        self._temporary_path = temporary_of(self.path)
         self._is_good: bool | None = None
 
     def load(self) -> StoredOffsets:
@@ -141,7 +141,7 @@ class PropertiesStore:
 
     def _keep_previous(self) -> None:
         """Link the good file as the previous copy, so that a good file always exists."""
-        link = self.previous_path.with_name(f".{self.previous_path.name}.tmp")
+        link = temporary_of(self.previous_path)
         link.unlink(missing_ok=True)
         try:
             link_regular(self.path, link)

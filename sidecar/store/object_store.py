@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from sidecar.files.directories import sync_directory, sync_file
+from sidecar.files.directories import sync_directory, sync_file, temporary_of
 from sidecar.store.base import RemoteDirectory, StoreError
 from sidecar.store.bounded_responses import MAX_NAMES
 
@@ -52,7 +52,7 @@ class ObjectStore(ABC, Generic[Rights]):
 
     def get(self, name: str, target: Path) -> bool:
         """Write a file durably to `target`. Return False if the store does not contain it."""
-        temporary = target.with_name(f".{target.name}.tmp")
+        temporary = temporary_of(target)
         try:
             if not self._download(name, temporary):
                 return False

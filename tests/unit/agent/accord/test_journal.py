@@ -262,7 +262,7 @@ def test_save_or_write_error_is_reported_and_retried(
     if fail == "save":
         harness.save_error = "The offsets cannot be saved."
     else:
-        monkeypatch.setattr("agent.accord.segments.write_synced", full)
+        monkeypatch.setattr("agent.accord.segments.replace_synced", full)
     journal = harness.started()
     assert journal.view.error
     harness.save_error = ""

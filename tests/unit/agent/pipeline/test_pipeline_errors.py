@@ -109,7 +109,7 @@ def test_reading_waits_until_damage_is_recorded(
 ) -> None:
     log = harness.raw.completed(1, 2).add(1, is_damaged=True)
     with monkeypatch.context() as patch:
-        patch.setattr("agent.quarantine.quarantine.write_synced", failing(28))
+        patch.setattr("agent.quarantine.quarantine.replace_synced", failing(28))
         harness.settle()
         assert "No space left" in harness.leave_error
         assert harness.collect() == []
@@ -206,7 +206,7 @@ def test_resolved_loss_leaves_no_error(
     harness: PipelineHarness, vanished: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("agent.quarantine.quarantine.write_synced", failing(30))
+        patch.setattr("agent.quarantine.quarantine.replace_synced", failing(30))
         harness.settle()
         assert "Read-only file system" in harness.leave_error
         harness.raw.link(vanished)

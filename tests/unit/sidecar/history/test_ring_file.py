@@ -95,7 +95,7 @@ def test_disk_full_error_does_not_reach_caller(
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", full)
         found.put(NOW_S - 60, (2.0,))
-        patch.setattr("sidecar.history.ring_file.write_synced", full)
+        patch.setattr("sidecar.history.ring_file.replace_synced", full)
         found.put(NOW_S, (3.0,))
         assert len(rows(found)) == 3
     assert len(rows(ring(tmp_path))) == 1
@@ -121,7 +121,7 @@ def test_failed_history_write_leaves_no_file(
         path.write_bytes(content[:100])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("sidecar.history.ring_file.write_synced", fail)
+    monkeypatch.setattr("sidecar.files.directories.write_synced", fail)
     ring(tmp_path).put(NOW_S, (1.0,))
     assert list(tmp_path.iterdir()) == []
 

@@ -127,8 +127,8 @@ class Delivery(Generic[Source, Position]):
         return self.fits(self._read_max_events, self._read_max_bytes)
 
     def fits(self, events: int, size_bytes: int) -> bool:
-        room = self.window.room
-        return room.events >= events and room.bytes >= size_bytes
+        room_events, room_bytes = self.window.room
+        return room_events >= events and room_bytes >= size_bytes
 
     def open(self) -> None:
         try:

@@ -31,14 +31,6 @@ class Progress(Generic[Source, Position]):
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class WindowCapacity:
-    """The window's remaining capacity; the window is full if either value is 0."""
-
-    events: int
-    bytes: int
-
-
 class _Slot(Generic[Source, Position]):
     """One batch in the window. `batch` is None once all its events are acknowledged."""
 
@@ -94,9 +86,10 @@ class Window(Generic[Source, Position]):
         return len(self._slots)
 
     @property
-    def room(self) -> WindowCapacity:
-        """Remaining capacity, counted from the watermark: a crash may repeat all later events."""
-        return WindowCapacity(
+    def room(self) -> tuple[int, int]:
+        """Events and bytes that still fit, counted from the watermark: a crash may repeat all later
+        events. The window is full if either is 0."""
+        return (
             max(0, self.max_events - (self.next_number - self.watermark)),
             max(0, self.max_bytes - self.buffered_bytes),
         )

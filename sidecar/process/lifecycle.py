@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from sidecar.errors import EXIT_STOPPED, ConfigError, SidecarError
 from sidecar.logs import fields
@@ -25,6 +26,7 @@ from sidecar.process import deferred_sigterm
 
 logger = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _GRACE_S = 5.0
 
@@ -189,6 +191,20 @@ def _guard_deadline(stop: Stop, ended: threading.Event, exit_now: Callable[[int]
         logger.error("the process did not stop within its deadline; it exits now")
         sys.stderr.flush()
         exit_now(1)
+
+
+def call_in_thread(name: str, call: Callable[[], Result]) -> Future[Result]:
+    """Call a function on a daemon thread, which does not block the exit of the process."""
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 _JOIN_S = 5.0

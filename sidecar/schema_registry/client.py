@@ -11,12 +11,12 @@ Outcomes by HTTP status:
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +27,7 @@ from urllib3.util import Timeout, make_headers
 
 from sidecar.bounded_json import bounded_json
 from sidecar.errors import AccessDeniedError, ConfigError, Policy, SidecarError, UnavailableError
+from sidecar.process.lifecycle import call_in_thread
 from sidecar.schema_registry.canonical import canonical, canonical_protobuf
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
@@ -201,15 +202,8 @@ class RegistryClient:
     def _answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
         """Send a request on a separate thread, which `close` abandons: a missing answer must not
         block the exit of the process."""
-        answered: Future[_Answer] = Future()
-
-        def ask() -> None:
-            try:
-                answered.set_result(self._whole_answer(method, url, body))
-            except BaseException as error:
-                answered.set_exception(error)
-
-        threading.Thread(target=ask, name="schema-registry", daemon=True).start()
+        ask = partial(self._whole_answer, method, url, body)
+        answered = call_in_thread("schema-registry", ask)
         waited: tuple[Future[Any], ...] = (answered, self._closed)
         wait(waited, return_when=FIRST_COMPLETED)
         if not answered.done():

@@ -152,7 +152,7 @@ class ExactDelivery:
                     raise
 
     def _read(self) -> None:
-        while self._window.room.events > 0 and self._window.room.bytes > 0:
+        while min(self._window.room) > 0:
             batch = self.source.read(self._read_to)
             if batch is None:
                 return

@@ -121,12 +121,8 @@ class TransactionContents:
         return runs
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """The position after this many events of a batch."""
-
-    batch: DeliveryBatch[Any]
-    events: int
+_Reached = tuple[DeliveryBatch[Any], int]
+"""The position after this many events of a batch."""
 
 
 class SourcePositions:
@@ -145,13 +141,13 @@ class SourcePositions:
 
     def reach(self, source: Any, batch: DeliveryBatch[Any], events: int) -> None:
         """Record that every event of the source up to `events` of the batch is in a transaction."""
-        self._reached[source] = _Reached(batch, events)
+        self._reached[source] = (batch, events)
 
     def current(self) -> Positions:
         """Return the positions of all sources, including unstored positions."""
         reached = {
-            str(source): self._records.values(source, at.batch.position_after(at.events))
-            for source, at in self._reached.items()
+            str(source): self._records.values(source, batch.position_after(events))
+            for source, (batch, events) in self._reached.items()
         }
         return {**self.stored, **reached}
 

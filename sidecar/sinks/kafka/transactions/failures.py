@@ -7,7 +7,6 @@ suspect; the cause may be in a pending delivery report.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
@@ -32,28 +31,6 @@ _PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 """The client purged the message because its transaction failed or was aborted."""
 _GIVEN_UP = frozenset({KafkaError._FATAL, KafkaError._FENCED})
 """The next call of the client raises the fatal error."""
-
-
-@dataclass(frozen=True, slots=True)
-class _FailedReport:
-    """A failed report; `sent` is None for a position, `error` if the event is not confirmed."""
-
-    sent: SentEvents | None
-    error: KafkaError | None
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionCallback:
-    """A delivery callback, perhaps on a commit's thread, which queues failures for the sink's
-    thread. Without `sent`, it reports on a position."""
-
-    sent: SentEvents | None
-    reports: deque[_FailedReport]
-
-    def __call__(self, error: KafkaError | None, report: Report) -> None:
-        if is_unconfirmed(report) if error is None else error.code() not in _GIVEN_UP:
-            self.reports.append(_FailedReport(self.sent, error, report))
 
 
 class TransactionFailures:
@@ -84,23 +61,31 @@ class TransactionFailures:
         self._since_s: float | None = None
         self._doubt: str | None = None
         self._is_explained = False
-        self._reports: deque[_FailedReport] = deque()
+        self._reports: deque[tuple[SentEvents | None, KafkaError | None, Report]] = deque()
+        """Failed reports: no `sent` for a position, no error for an unconfirmed event."""
 
     @property
     def is_failing(self) -> bool:
         return self._since_s is not None
 
-    def callback(self, sent: SentEvents | None) -> TransactionCallback:
-        """Create a delivery callback for events, or for a position."""
-        return TransactionCallback(sent, self._reports)
+    def callback(self, sent: SentEvents | None) -> Callable[[KafkaError | None, Report], None]:
+        """Create a delivery callback for events or, without `sent`, for a position. It runs perhaps
+        on a commit's thread, and queues failures for the sink's thread."""
+        reports = self._reports
+
+        def note(error: KafkaError | None, report: Report) -> None:
+            if is_unconfirmed(report) if error is None else error.code() not in _GIVEN_UP:
+                reports.append((sent, error, report))
+
+        return note
 
     def read_reports(self, *, is_open: bool) -> None:
         while self._reports:
-            failed = self._reports.popleft()
-            if failed.error is None:
-                self._restart_for(UNCONFIRMED.format(failed.report.topic()))
-            elif failed.error.code() not in _PURGED:
-                self._read(failed.sent, failed.error, failed.report)
+            sent, error, report = self._reports.popleft()
+            if error is None:
+                self._restart_for(UNCONFIRMED.format(report.topic()))
+            elif error.code() not in _PURGED:
+                self._read(sent, error, report)
             elif is_open:
                 self.suspect("a transaction failed")
 

@@ -9,14 +9,14 @@ librdkafka requires (a different timeout may lose its state). Until it returns, 
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from enum import Enum
-from threading import Thread
+from functools import partial
 from typing import NoReturn
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from sidecar.process.lifecycle import call_in_thread
 from sidecar.sinks.kafka.client import kafka_error
 from sidecar.sinks.kafka.transactions.errors import Recovery, final_error, remedy
 
@@ -114,25 +114,13 @@ class TransactionalProducer:
 
     def _start(self, phase: Phase) -> None:
         self.phase = phase
-        call: Future[None] = Future()
-        self._call = call
         producer = self._producer
         function = {
             Phase.JOINING: producer.init_transactions,
             Phase.COMMITTING: producer.commit_transaction,
             Phase.ABORTING: producer.abort_transaction,
         }[phase]
-
-        def wait() -> None:
-            try:
-                function(_OWN_TIMEOUT)
-            except BaseException as error:
-                call.set_exception(error)
-            else:
-                call.set_result(None)
-
-        # A daemon thread does not block process exit while no broker answers.
-        Thread(target=wait, name=f"kafka-{phase.value}", daemon=True).start()
+        self._call = call_in_thread(f"kafka-{phase.value}", partial(function, _OWN_TIMEOUT))
 
     def _raise(self, error: KafkaError) -> NoReturn:
         raise final_error(error, self._id, self.open_for_s, self._timeout_s)

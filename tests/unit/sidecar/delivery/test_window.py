@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sidecar.delivery.window import Progress, Window, WindowCapacity
+from sidecar.delivery.window import Progress, Window
 from tests.support.segments.batches import ListBatch
 
 MAX_EVENTS = 40
@@ -123,7 +123,7 @@ class WindowMachine(RuleBasedStateMachine):
             if not set(range(batch.first, batch.first + len(batch.batch))) <= self.acknowledged
         ]
         assert self.window.buffered_bytes == sum(batch.size_bytes for batch in held)
-        room = WindowCapacity(
+        room = (
             max(0, MAX_EVENTS - (self.next_number - watermark)),
             max(0, MAX_BYTES - self.window.buffered_bytes),
         )

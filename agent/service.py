@@ -45,7 +45,7 @@ from agent.watermark.message import WatermarkParts, WatermarkSender
 from agent.watermark.node_probe import NodeProber, NodeWatch
 from cdc_extension import __version__
 from commitlog import CounterHistory, EventFormat
-from sidecar.check.periodic import PeriodicChecks
+from sidecar.check.running import PeriodicChecks
 from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
 from sidecar.delivery.sink_registry import create_sink
 from sidecar.encoding import SchemaIds

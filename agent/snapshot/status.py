@@ -20,8 +20,7 @@ from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.snapshot import Snapshot
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.health import condition as health
-from sidecar.health.condition import Condition, Status
-from sidecar.health.health import Component, component_of
+from sidecar.health.condition import Component, Condition, Status, component_of
 from sidecar.http.requests import json_answer, request_answer
 
 _COMPONENT = "snapshot"

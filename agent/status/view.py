@@ -19,8 +19,7 @@ from agent.snapshot.status import set_gauges, snapshot_component, snapshot_facts
 from agent.status.conditions import Facts, status_from
 from agent.transfer.transfer import Backlog
 from commitlog import Schema
-from sidecar.health.condition import Status
-from sidecar.health.health import Component, component_of
+from sidecar.health.condition import Component, Status, component_of
 from sidecar.history.recorder import Column
 from sidecar.quantities import duration_text, size_text
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter

@@ -35,7 +35,7 @@ from sidecar.check.environment import (
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
 from sidecar.errors import AccessDeniedError, SidecarError
-from sidecar.leader_election.rights import group_problem
+from sidecar.leader_election.election import group_problem
 
 _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""

@@ -25,7 +25,7 @@ from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.broker import broker_of_run
-from sidecar.check.periodic import PeriodicChecks
+from sidecar.check.running import PeriodicChecks
 from sidecar.delivery.sink_registry import create_sink
 from sidecar.errors import LockedError, SidecarError
 from sidecar.leader_election.election import LeaderElection

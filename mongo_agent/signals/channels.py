@@ -23,7 +23,7 @@ from sidecar.files.regular import read_regular
 from sidecar.http.requests import json_answer, request_answer
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.lifecycle import Worker
-from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
+from sidecar.sinks.kafka.topics.reader import TailedRecord, TopicTailer
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,7 @@ from mongo_agent.status.conditions import (
     component_name,
     status_from,
 )
-from sidecar.health.condition import Status
-from sidecar.health.health import Component, component_of
+from sidecar.health.condition import Component, Status, component_of
 from sidecar.history.recorder import Column
 from sidecar.http.server import ProbeResult
 from sidecar.leader_election.election import LeaderElection

@@ -28,8 +28,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
-from sidecar.health.condition import State
-from sidecar.health.health import Health
+from sidecar.health.condition import Health, State
 from sidecar.http.address import listening_socket
 from sidecar.http.connections import THREADS, bounded_server
 from sidecar.http.guard import guard_requests

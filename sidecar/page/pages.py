@@ -18,7 +18,7 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.health.health import Health, condition_document
+from sidecar.health.condition import Health, condition_document
 from sidecar.http.server import StatusSource
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary

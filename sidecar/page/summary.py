@@ -9,9 +9,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from prometheus_client import Counter
 
-from sidecar.health.condition import EXPECTED
+from sidecar.health.condition import EXPECTED, Health
 from sidecar.health.condition import State as Status
-from sidecar.health.health import Health
 from sidecar.quantities import duration_text
 from sidecar.status.publisher import StatusView, ViewOf
 

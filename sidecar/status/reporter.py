@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from sidecar.check.check import Finding
-from sidecar.health.condition import Status
-from sidecar.health.health import Component, Health, component_of, health_of
+from sidecar.health.condition import Component, Health, Status, component_of, health_of
 from sidecar.history.recorder import Column
 from sidecar.http.server import ProbeResult
 from sidecar.instance import Instance

@@ -15,7 +15,7 @@ from sidecar.sinks.kafka.client import ClientOptions
 from sidecar.sinks.kafka.config.client_config import client_config
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from sidecar.sinks.kafka.topics.metadata import topic_creation
-from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
+from sidecar.sinks.kafka.topics.reader import TailedRecord, TopicTailer
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.acceptance.faults.broker_harness import PREFIX, BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of

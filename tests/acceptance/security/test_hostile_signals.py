@@ -10,7 +10,7 @@ from mongo_agent.signals.channels import file_signals, topic_signal
 from mongo_agent.signals.signal import Signal, parse_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
-from sidecar.sinks.kafka.topics.tailer import TailedRecord
+from sidecar.sinks.kafka.topics.reader import TailedRecord
 
 HOSTILE = [
     '{"$oid": "x"}',

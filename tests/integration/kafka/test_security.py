@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.errors import AccessDeniedError, ConfigError
-from sidecar.leader_election.election import ElectionSettings, LeaderElection
-from sidecar.leader_election.rights import group_problem
+from sidecar.leader_election.election import ElectionSettings, LeaderElection, group_problem
 from sidecar.leader_election.role import Role
 from sidecar.process.lifecycle import Stop
 from sidecar.sinks.kafka.client import ClientOptions

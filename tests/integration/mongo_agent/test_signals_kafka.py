@@ -11,7 +11,7 @@ from mongo_agent.signals.channels import SignalTopic, topic_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.topics.tailer import TailedRecord
+from sidecar.sinks.kafka.topics.reader import TailedRecord
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server.client import Client
 from tests.support.servers.kafka import KafkaBroker

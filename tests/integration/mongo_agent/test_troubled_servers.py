@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.recovery import HistoryLostError
-from sidecar.health.health import Component
+from sidecar.health.condition import Component
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client, write_through_election

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sidecar.health.condition import Condition, status_of
-from sidecar.health.health import Health, component_of, health_of
+from sidecar.health.condition import Condition, Health, component_of, health_of, status_of
 from sidecar.http.server import ProbeResult
 from sidecar.instance import Instance
 

@@ -13,7 +13,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.status.view import AgentStatus
 from commitlog import Schema
 from sidecar.errors import UnavailableError
-from sidecar.health.health import Component
+from sidecar.health.condition import Component
 from tests.support.agents.agent_directory import SCHEMA
 from tests.support.pipeline.fakes import Raw
 from tests.support.pipeline.harness import PipelineHarness

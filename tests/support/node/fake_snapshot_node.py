@@ -15,8 +15,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from commitlog.masking import MaskGuard
-from sidecar.health.condition import status_of
-from sidecar.health.health import Component
+from sidecar.health.condition import Component, status_of
 
 TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
 SCHEMA = Schema.from_cql(

@@ -4,8 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from sidecar.check.check import CachedAnswer, Check, Finding, Level, fault, ok
-from sidecar.check.periodic import PeriodicChecks
-from sidecar.check.running import run_checks
+from sidecar.check.running import PeriodicChecks, run_checks
 from sidecar.errors import ConfigError
 from tests.support.pipeline.fakes import FakeClock
 from tests.support.servers.processes import DEADLINE_S, wait_until

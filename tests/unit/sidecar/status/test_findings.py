@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.check.check import Check, Finding, fault
-from sidecar.check.periodic import PeriodicChecks
+from sidecar.check.running import PeriodicChecks
 from sidecar.health.condition import Condition, State
 from sidecar.status.findings import MaskedCauses, with_findings
 

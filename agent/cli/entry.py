@@ -1,10 +1,13 @@
-"""The command `agent`."""
+"""Change data capture for the Apache Cassandra node on this machine.
+
+`agent --config cdc.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2 invalid
+configuration, 3 another instance uses the same directories, 4 Kafka, the node or a schema
+registry denied access, 1 any other error.
+"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn
-
-import click
 
 from agent.cli.dump import dump
 from agent.cli.offsets import offsets
@@ -16,18 +19,14 @@ from agent.cli.verify import verify
 from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, directory_problems, load_config
 from agent.config.model import SERVICE_NAME
-from cdc_extension import __version__
 from commitlog import CommitLogError
 from sidecar.cli.config import config_group
-from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
+from sidecar.cli.entry import agent_group, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
-from sidecar.cli.fleet import fleet
-from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+from sidecar.cli.invocation import Invocation
 from sidecar.cli.offsets import start_problems as offset_problems
 from sidecar.cli.running import run_command
-from sidecar.cli.status import status_command
 from sidecar.errors import ConfigError
-from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
 if TYPE_CHECKING:
@@ -70,46 +69,19 @@ def start_problems(config: AgentConfig) -> list[str]:
 run = run_command(
     _create_service,
     lambda config: {"cdc_raw": config.cdc_raw_directory},
-    instance=lambda config: Instance(
-        SERVICE_NAME, __version__, topic_prefix=config.properties.topic_prefix
-    ),
+    service_name=SERVICE_NAME,
     quiet=("cassandra", "opentelemetry"),
 )
 check = check_command("Check the node, the broker and the directories.", _checks)
 config = config_group(configuration_document, "docs/reference/configuration.md")
 
 
-@click.group(invoke_without_command=True, context_settings=CONTEXT_SETTINGS)
-@click.version_option(__version__, prog_name="agent", message="%(prog)s %(version)s")
-@debug_option
-@configuration_options
-@click.pass_context
-def agent(context: click.Context) -> None:
-    """Change data capture for the Apache Cassandra node on this machine.
-
-    `agent --config cdc.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2 invalid
-    configuration, 3 another instance uses the same directories, 4 Kafka, the node or a schema
-    registry denied access, 1 any other error.
-    """
-    begin(context, run)
-
-
-for command in (
+agent = agent_group(
+    "agent",
+    __doc__,
     run,
-    status_command(),
-    fleet,
-    config,
-    check,
-    offsets,
-    quarantine,
-    snapshot,
-    truncations,
-    dump,
-    verify,
-    size,
-    completion_command("agent"),
-):
-    agent.add_command(command)
+    (config, check, offsets, quarantine, snapshot, truncations, dump, verify, size),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

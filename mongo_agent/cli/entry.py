@@ -1,11 +1,13 @@
-"""The command `mongo-agent`."""
+"""Change data capture for a MongoDB replica set or sharded cluster.
+
+`mongo-agent --config mongo.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2
+invalid configuration, 3 another instance uses the same directory or the same name in Kafka, 4
+Kafka, MongoDB or a schema registry denied access, 1 any other error.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-import click
-
-from cdc_extension import __version__
 from mongo_agent.cli.compare import compare
 from mongo_agent.cli.offsets import offsets, start_problems
 from mongo_agent.cli.plan import plan
@@ -14,13 +16,10 @@ from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
 from mongo_agent.config.model import SERVICE_NAME
 from sidecar.cli.config import config_group
-from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
+from sidecar.cli.entry import agent_group, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
-from sidecar.cli.fleet import fleet
-from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+from sidecar.cli.invocation import Invocation
 from sidecar.cli.running import run_command
-from sidecar.cli.status import status_command
-from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
 if TYPE_CHECKING:
@@ -46,43 +45,19 @@ def _checks() -> "tuple[Sequence[Check[MongoProbe]], ProbeOf[MongoProbe]]":
 run = run_command(
     _create_service,
     lambda config: {"mongodb": config.client.address},
-    instance=lambda config: Instance(
-        SERVICE_NAME, __version__, topic_prefix=config.properties.topic_prefix
-    ),
+    service_name=SERVICE_NAME,
     quiet=("pymongo",),
 )
 check = check_command("Check MongoDB, the broker and the directories.", _checks)
 config = config_group(configuration_document, "docs/reference/mongodb-configuration.md")
 
 
-@click.group(invoke_without_command=True, context_settings=CONTEXT_SETTINGS)
-@click.version_option(__version__, prog_name="mongo-agent", message="%(prog)s %(version)s")
-@debug_option
-@configuration_options
-@click.pass_context
-def mongo_agent(context: click.Context) -> None:
-    """Change data capture for a MongoDB replica set or sharded cluster.
-
-    `mongo-agent --config mongo.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2
-    invalid configuration, 3 another instance uses the same directory or the same name in Kafka, 4
-    Kafka, MongoDB or a schema registry denied access, 1 any other error.
-    """
-    begin(context, run)
-
-
-for command in (
+mongo_agent = agent_group(
+    "mongo-agent",
+    __doc__,
     run,
-    status_command(),
-    fleet,
-    config,
-    check,
-    plan,
-    offsets,
-    snapshot,
-    compare,
-    completion_command("mongo-agent"),
-):
-    mongo_agent.add_command(command)
+    (config, check, plan, offsets, snapshot, compare),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -3,15 +3,23 @@
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import get_completion_class
 
-from sidecar.cli.invocation import Invocation, invocation_of
+from cdc_extension import __version__
+from sidecar.cli.fleet import fleet
+from sidecar.cli.invocation import (
+    Invocation,
+    configuration_options,
+    debug_option,
+    invocation_of,
+)
 from sidecar.cli.output import ErrorReport, print_json
+from sidecar.cli.status import status_command
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
 from sidecar.properties.show import runnable
@@ -22,7 +30,26 @@ _INTERRUPTED = 130
 _CONFIGURATION_SUFFIXES = (".conf", ".json", ".properties")
 
 
-def begin(context: click.Context, run: click.Command) -> None:
+def agent_group(
+    name: str, about: str, run: click.Command, commands: Iterable[click.Command]
+) -> click.Group:
+    """Create the command line `name` with the help `about`: the default command `run`, the shared
+    commands, and the agent's own `commands`."""
+
+    @click.group(name, help=about, invoke_without_command=True, context_settings=CONTEXT_SETTINGS)
+    @click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")
+    @debug_option
+    @configuration_options
+    @click.pass_context
+    def group(context: click.Context) -> None:
+        _begin(context, run)
+
+    for command in (run, status_command(), fleet, *commands, completion_command(name)):
+        group.add_command(command)
+    return group
+
+
+def _begin(context: click.Context, run: click.Command) -> None:
     """Run the default command `run` if the user gives no command.
 
     Without a configuration file, print the help and raise ConfigError. SIGTERM terminates every

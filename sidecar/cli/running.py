@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cdc_extension import __version__
 from sidecar import logs
 from sidecar.cli.invocation import Config, Invocation, configuration_options
 from sidecar.instance import Instance
@@ -23,14 +24,13 @@ def run_command(
     create: Callable[[Config], lifecycle.Service],
     about: Callable[[Config], Mapping[str, object]],
     *,
-    instance: Callable[[Config], Instance],
+    service_name: str,
     quiet: Iterable[str],
 ) -> click.Command:
     """Create the command `run`, which runs the service that `create` creates.
 
-    `about` returns fields of the first log line; `instance` returns the identity known before the
-    start, whose known values JSON log lines include. The loggers `quiet` log only critical
-    messages, because they repeat the agent's own.
+    `about` returns fields of the first log line. The loggers `quiet` log only critical messages,
+    because they repeat the agent's own.
     """
 
     @click.command("run", short_help="Run the agent (default command).")
@@ -40,7 +40,7 @@ def run_command(
         """Publish changes until SIGTERM or SIGINT."""
         config, is_debugging = invocation.usable_config(), invocation.is_debugging
         properties, first_fields = config.properties, about(config)
-        identity = instance(config)
+        identity = Instance(service_name, __version__, topic_prefix=properties.topic_prefix)
         logs.set_constant_fields(identity.log_fields())
         level: LogLevel = "debug" if is_debugging else properties.log_level
         logs.configure(properties.log_format, level, hide=presenting(config.loaded))

@@ -68,7 +68,7 @@ class EncodingProperties(ConverterProperties):
             return "string"
         if self.is_protobuf(side):
             return "protobuf"
-        return self.key_encoding if side == "key" else self.value_encoding
+        return self.encoding(side)
 
     def decimals(self, side: Side) -> Literal["base64", "numeric"]:
         """Returns the format of Connect's decimals in JSON keys or values."""

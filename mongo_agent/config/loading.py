@@ -224,7 +224,7 @@ def _transforms(loaded: LoadedProperties[MongoProperties]) -> Transforms:
             properties.event_layout,
             key_converter=properties.outbox_converter("key"),
             value_converter=properties.outbox_converter("value"),
-            is_avro=properties.value_encoding == "avro",
+            is_avro=properties.encoding("value") == "avro",
         )
     except ConfigError as error:
         raise ConfigError(*map(loaded.located, error.problems)) from error

@@ -173,15 +173,11 @@ class ConverterProperties(Properties):
         sanitizes = is_avro if self.sanitize_field_names is None else self.sanitize_field_names
         return "avro" if sanitizes else "none"
 
-    @property
-    def key_encoding(self) -> Encoding:
-        """The encoding of keys. Defined only if `converter_problems` is empty."""
-        return self._encoding("key")
-
-    @property
-    def value_encoding(self) -> Encoding:
-        """The encoding of values. Defined only if `converter_problems` is empty."""
-        return self._encoding("value")
+    def encoding(self, side: Side) -> Encoding:
+        """Return the encoding of a side. Defined only if `converter_problems` is empty."""
+        if self._kind(side) == "avro":
+            return "avro"
+        return "json_with_schema" if self.json_settings(side).has_schemas else "json"
 
     @property
     def uses_avro(self) -> bool:
@@ -205,20 +201,18 @@ class ConverterProperties(Properties):
     def registries(self) -> dict[Side, RegistrySettings]:
         """Parse the registry settings of each Avro or Protobuf side. Raises ConfigError."""
         found: dict[Side, RegistrySettings] = {}
-        for side in _SIDES:
-            if (schema_type := _SCHEMA_TYPES.get(self._kind(side))) is not None:
-                _, settings = self._side(side)
+        for side, schema_type, settings in self._typed_sides():
+            if schema_type is not None:
                 found[side] = registry_settings(f"{side}.converter.", settings, side, schema_type)
         return found
 
     def converter_problems(self) -> Iterator[str]:
-        for side in _SIDES:
-            _, settings = self._side(side)
+        for side, schema_type, settings in self._typed_sides():
             if self.is_text(side):
                 yield from string_problems(f"{side}.converter.", settings)
                 continue
             try:
-                if (schema_type := _SCHEMA_TYPES.get(self._kind(side))) is not None:
+                if schema_type is not None:
                     registry_settings(f"{side}.converter.", settings, side, schema_type)
                 else:
                     self.json_settings(side)
@@ -227,11 +221,9 @@ class ConverterProperties(Properties):
 
     def converter_warnings(self) -> Iterator[str]:
         """Yield a warning for each converter setting without effect."""
-        for side in _SIDES:
-            _, settings = self._side(side)
+        for side, schema_type, settings in self._typed_sides():
             if self.is_text(side):
                 continue
-            schema_type = _SCHEMA_TYPES.get(self._kind(side))
             if schema_type is None:
                 unused = sorted(settings.keys() & self.json_without_effect)
             else:
@@ -239,15 +231,15 @@ class ConverterProperties(Properties):
             for name in unused:
                 yield f"`{side}.converter.{name}` has no effect here."
 
-    def _encoding(self, side: Side) -> Encoding:
-        if self._kind(side) == "avro":
-            return "avro"
-        return "json_with_schema" if self.json_settings(side).has_schemas else "json"
-
     def _side(self, side: Side) -> tuple[str | None, Mapping[str, str]]:
         if side == "key":
             return self.key_converter, self.key_converter_settings
         return self.value_converter, self.value_converter_settings
+
+    def _typed_sides(self) -> Iterator[tuple[Side, SchemaType | None, Mapping[str, str]]]:
+        """Yield both sides with their settings, and their type of schema if they use a registry."""
+        for side in _SIDES:
+            yield side, _SCHEMA_TYPES.get(self._kind(side)), self._side(side)[1]
 
     def _kind(self, side: Side) -> str:
         """Return the short name of a side's converter."""

@@ -12,8 +12,7 @@ from typing import Literal
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.history.ring_file import FILE_NAME, RingFile
-from sidecar.history.ring_format import Layout, Values
+from sidecar.history.ring_file import FILE_NAME, Layout, RingFile, Values
 from sidecar.logs import RateLimitedLog
 from sidecar.process.lifecycle import Worker
 

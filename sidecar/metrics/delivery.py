@@ -80,7 +80,20 @@ class DeliveryMetrics:
             "cdc_sink_restarts_total",
             "Times that delivery restarted from the last acknowledged event.",
         )
-        self.status = StatusMetrics(registry)
+        self._status = gauge(
+            "cdc_status",
+            "1 for the current status of the agent, 0 for the others, by status: ok, degraded or "
+            "failing.",
+            ("status",),
+        )
+        self._conditions = gauge(
+            "cdc_condition",
+            "1 while a condition exists, by code and by the status that it causes; /health has the "
+            "message and the remedy.",
+            ("code", "status"),
+        )
+        for state in AGENT_STATES:
+            self._status.labels(state.value)
         self.offset_saves = counter(
             "cdc_offset_saves_total", "Times that the agent saved its offsets."
         )
@@ -96,36 +109,15 @@ class DeliveryMetrics:
         """Replaces the labels of `cdc_build_info`; there is always one series."""
         self._build.info(instance.labels())
 
-    def render(self) -> bytes:
-        """The body of `/metrics`."""
-        return generate_latest(self.registry)
-
-
-class StatusMetrics:
-    """Two gauges in a registry. Call `set` before each rendering, from one thread at a time."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._status = Gauge(
-            "cdc_status",
-            "1 for the current status of the agent, 0 for the others, by status: ok, degraded or "
-            "failing.",
-            ("status",),
-            registry=registry,
-        )
-        self._conditions = Gauge(
-            "cdc_condition",
-            "1 while a condition exists, by code and by the status that it causes; /health has the "
-            "message and the remedy.",
-            ("code", "status"),
-            registry=registry,
-        )
-        for state in AGENT_STATES:
-            self._status.labels(state.value)
-
-    def set(self, status: Status) -> None:
-        """Sets both gauges and drops the samples of resolved conditions."""
+    def set_status(self, status: Status) -> None:
+        """Sets the gauges of the status and its conditions. Call it before each rendering, from one
+        thread at a time."""
         for state in AGENT_STATES:
             self._status.labels(state.value).set(state is status.state)
         self._conditions.clear()
         for condition in status.conditions:
             self._conditions.labels(condition.code, condition.state.value).set(1)
+
+    def render(self) -> bytes:
+        """The body of `/metrics`."""
+        return generate_latest(self.registry)

@@ -216,7 +216,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
     def metrics(self) -> bytes:
         with self._rendering:
             self.set_gauges()
-            self._delivery_metrics.status.set(self.status())
+            self._delivery_metrics.set_status(self.status())
             return self._delivery_metrics.render()
 
     @property

@@ -103,7 +103,7 @@ def test_debezium_manual_example_is_accepted_unchanged(yaml: Path) -> None:
     assert (properties.snapshot_mode, properties.snapshot_consistency) == ("always", "ONE")
     assert properties.kafka_producer["retry.backoff.ms"] == "1000"
     assert properties.topic_prefix == "test_prefix"
-    assert (properties.key_encoding, properties.value_encoding) == ("avro", "avro")
+    assert [properties.encoding(side) for side in ("key", "value")] == ["avro", "avro"]
     assert properties.names == "avro"
     for registry in properties.registries().values():
         assert registry.urls == ("http://localhost:8081",)

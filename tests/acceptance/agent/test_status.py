@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from sidecar.history import recorder
-from sidecar.history.ring_file import FILE_NAME
-from sidecar.history.ring_format import Layout, decode_file, encode_file
+from sidecar.history.ring_file import FILE_NAME, Layout, decode_file, encode_file
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_health import health, page
 from tests.support.agents.agent_thread import AgentThread

@@ -15,8 +15,7 @@ from pathlib import Path
 from agent.status import view as agent_view
 from mongo_agent.status import view as mongo_view
 from sidecar.history.recorder import Column
-from sidecar.history.ring_file import FILE_NAME
-from sidecar.history.ring_format import Layout, encode_file
+from sidecar.history.ring_file import FILE_NAME, Layout, encode_file
 from tests.acceptance.attacks import of_files, of_servers, of_starts
 from tests.acceptance.attacks.over_http import ATTACK_S, OVER_HTTP, Attack
 from tests.acceptance.attacks.target import MEMORY_MIB, Target, measured

@@ -28,8 +28,8 @@ def test_converter_selects_the_value_encoding(
     tmp_path: Path, settings: Settings, encoding: str
 ) -> None:
     properties = load(tmp_path, settings).properties
-    assert properties.value_encoding == encoding
-    assert properties.key_encoding == "json"
+    assert properties.encoding("value") == encoding
+    assert properties.encoding("key") == "json"
 
 
 @pytest.mark.parametrize(

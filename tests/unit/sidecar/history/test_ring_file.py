@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.history.ring_file import FILE_NAME, RingFile
-from sidecar.history.ring_format import Layout, Values, encode_file
+from sidecar.history.ring_file import FILE_NAME, Layout, RingFile, Values, encode_file
 
 LAYOUT = Layout(("lag_s",), interval_s=60, slots=10)
 NOW_S = 60_000

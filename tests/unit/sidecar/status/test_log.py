@@ -4,10 +4,9 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
 
 from sidecar.health.condition import Condition, State, Status, status_of
-from sidecar.metrics.delivery import StatusMetrics
+from sidecar.metrics import DeliveryMetrics
 from sidecar.status.log import ConditionLog, StatusWatch
 from tests.support.pipeline.fakes import FakeClock
 from tests.support.servers.processes import wait_until
@@ -113,15 +112,14 @@ def test_status_watch_continues_after_an_exception(caplog: pytest.LogCaptureFixt
 
 
 def test_status_metrics_contain_status_and_current_conditions() -> None:
-    registry = CollectorRegistry()
-    metrics = StatusMetrics(registry)
-    metrics.set(status_of((AWAY, FULL)))
-    text = generate_latest(registry).decode()
+    metrics = DeliveryMetrics("agent", "1.2.3")
+    metrics.set_status(status_of((AWAY, FULL)))
+    text = metrics.render().decode()
     assert 'cdc_status{status="failing"} 1.0' in text
     assert 'cdc_status{status="degraded"} 0.0' in text
     assert 'cdc_condition{code="sink_away",status="failing"} 1.0' in text
     assert 'cdc_condition{code="disk_full",status="degraded"} 1.0' in text
-    metrics.set(status_of(()))
-    text = generate_latest(registry).decode()
+    metrics.set_status(status_of(()))
+    text = metrics.render().decode()
     assert 'cdc_status{status="ok"} 1.0' in text
     assert "cdc_condition{" not in text

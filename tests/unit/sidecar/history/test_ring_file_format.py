@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.history.ring_format import (
+from sidecar.history.ring_file import (
     HEADER_BYTES,
     DamagedHistoryError,
     Layout,

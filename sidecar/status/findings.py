@@ -1,7 +1,7 @@
 """Derives conditions from the checks that are repeated while an agent runs."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from sidecar.check.check import Finding, Level
@@ -25,41 +25,12 @@ class MaskedCauses:
         self.reported_s: Mapping[str, float] = {}
         """The time of the latest report by subject."""
 
-    def note(self, own: Collection[Condition], same_cause: SameCause) -> None:
-        """Record the current conditions of an agent's own parts."""
-        known = {each.code for each in own}
+    def note(self, known: Set[str], same_cause: SameCause) -> None:
+        """Record the codes of the current conditions of an agent's own parts."""
         now_s = self._clock()
         for subject, codes in same_cause.items():
             if known & codes:
                 self.reported_s = {**self.reported_s, subject: now_s}
-
-
-def finding_conditions(
-    findings: Sequence[Finding],
-    own: Collection[Condition],
-    same_cause: SameCause,
-    components: Mapping[str, str] | None = None,
-) -> Iterator[Condition]:
-    """Yield a condition for each code among the faults, except for causes that `own` reports.
-
-    `components` maps subjects that are not components to a component.
-    """
-    known = {each.code for each in own}
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.level is not Level.FAULT or known & same_cause.get(finding.subject, set()):
-            continue
-        if finding.code not in known:
-            by_code.setdefault(finding.code, []).append(finding)
-    for code, found in by_code.items():
-        subject = found[0].subject
-        yield Condition(
-            code,
-            State.DEGRADED,
-            (components or {}).get(subject, subject),
-            " ".join(dict.fromkeys(each.message for each in found)),
-            " ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
-        )
 
 
 def with_findings(
@@ -69,8 +40,24 @@ def with_findings(
     components: Mapping[str, str],
     masked: MaskedCauses,
 ) -> tuple[Condition, ...]:
-    """Return an agent's own conditions, recorded in `masked`, then its checks' conditions."""
-    found = tuple(own)
-    masked.note(found, same_cause)
-    conditions = (*found, *finding_conditions(findings, found, same_cause, components))
+    """Return an agent's own conditions, recorded in `masked`, then one for each code among the
+    faults of its checks, except for causes that its own conditions report.
+
+    `components` maps subjects that are not components to a component.
+    """
+    conditions = list(own)
+    known = {each.code for each in conditions}
+    masked.note(known, same_cause)
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.level is not Level.FAULT or known & same_cause.get(finding.subject, set()):
+            continue
+        if finding.code not in known:
+            by_code.setdefault(finding.code, []).append(finding)
+    for code, found in by_code.items():
+        subject = found[0].subject
+        message = " ".join(dict.fromkeys(each.message for each in found))
+        remedy = " ".join(dict.fromkeys(each.remedy for each in found if each.remedy))
+        component = components.get(subject, subject)
+        conditions.append(Condition(code, State.DEGRADED, component, message, remedy))
     return tuple(replace(each, remedy=remedy_of(each.message, each.remedy)) for each in conditions)

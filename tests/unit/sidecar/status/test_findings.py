@@ -65,7 +65,7 @@ def test_persistent_fault_is_reported_by_next_check() -> None:
     masked = MaskedCauses(lambda: now_s)
     checks = PeriodicChecks([check], lambda: None, clock=lambda: now_s)
     checks.run_due()
-    masked.note([AWAY], SAME_CAUSE)
+    masked.note({AWAY.code}, SAME_CAUSE)
     assert checks.findings(masked.reported_s) == ()
     now_s = 10.0
     checks.run_due()

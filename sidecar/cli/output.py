@@ -7,9 +7,8 @@ a terminal, and as plain columns in a pipe.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -20,19 +19,10 @@ from rich.table import Table
 
 from sidecar.cli.invocation import Command, Invocation, invocation_of
 
-_ATTRIBUTE = "json_form"
+JSON_FORM = "json_form"
+"""Attribute of a command's function that holds its `JsonForm`."""
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 """Allows mappings with enum members as keys."""
-
-
-WITHOUT_JSON: Mapping[str, str] = MappingProxyType(
-    {
-        "run": "it runs until it is stopped; `log.format=json` produces JSON log lines",
-        "config docs": "it prints Markdown; `config show --all --json` lists all properties",
-        "completion": "it prints a script for a shell",
-    }
-)
-"""Commands without `--json`, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +65,13 @@ def json_output(
         invocation_of(context).is_json |= value
 
     def add(command: Command) -> Command:
-        setattr(command, _ATTRIBUTE, JsonForm(result, lines))
+        setattr(command, JSON_FORM, JsonForm(result, lines))
         option = click.option(
             "--json", is_flag=True, expose_value=False, callback=collect, help=text
         )
         return option(command)
 
     return add
-
-
-def json_form(command: click.Command) -> JsonForm | None:
-    """Return the JSON form of a command, or None for a command without `--json`."""
-    form = getattr(command.callback, _ATTRIBUTE, None)
-    return form if isinstance(form, JsonForm) else None
 
 
 def print_message(invocation: Invocation[Any], report: MessageReport) -> None:

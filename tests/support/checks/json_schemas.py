@@ -19,13 +19,19 @@ from pydantic.json_schema import JsonSchemaMode
 
 from agent.cli.entry import agent
 from mongo_agent.cli.entry import mongo_agent
-from sidecar.cli.output import WITHOUT_JSON, ErrorReport, JsonForm, json_form
+from sidecar.cli.output import JSON_FORM, ErrorReport, JsonForm
 
 REFERENCE = Path("docs") / "reference"
 SCHEMAS = REFERENCE / "schemas"
 PAGE = REFERENCE / "json-output.md"
 PROGRAMS: Mapping[str, click.Group] = {"agent": agent, "mongo-agent": mongo_agent}
 ERROR = "error"
+WITHOUT_JSON: Mapping[str, str] = {
+    "run": "it runs until it is stopped; `log.format=json` produces JSON log lines",
+    "config docs": "it prints Markdown; `config show --all --json` lists all properties",
+    "completion": "it prints a script for a shell",
+}
+"""Commands without `--json`, with the reason."""
 _INTRODUCTION = """\
 # JSON output of commands
 
@@ -55,6 +61,12 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
             yield from commands(command, f"{prefix}{name} ")
         else:
             yield f"{prefix}{name}", command
+
+
+def json_form(command: click.Command) -> JsonForm | None:
+    """Return the JSON form of a command, or None for a command without `--json`."""
+    form = getattr(command.callback, JSON_FORM, None)
+    return form if isinstance(form, JsonForm) else None
 
 
 def forms(program: str) -> dict[str, JsonForm]:

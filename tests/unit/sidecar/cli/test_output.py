@@ -29,7 +29,7 @@ from mongo_agent.cli.compare import Comparison
 from mongo_agent.cli.plan import CapturePlan, planned_collection
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
-from sidecar.cli.output import WITHOUT_JSON, json_form, print_json
+from sidecar.cli.output import print_json
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.http.server import HttpServer
 from tests.support.agents.agent_command import AGENT
@@ -40,9 +40,11 @@ from tests.support.checks.json_schemas import (
     PAGE,
     PROGRAMS,
     SCHEMAS,
+    WITHOUT_JSON,
     command_schema,
     commands,
     forms,
+    json_form,
     page,
     schema_document,
 )

@@ -59,13 +59,11 @@ class Opening:
     is_bare: bool = False
 
 
-def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
-    """Parse the entries of an offset file; return None for an empty file.
+def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition:
+    """Parse the entries of an offset file.
 
     Raises `OffsetStoreError` for an invalid format, and for an offset of a different cluster.
     """
-    if not values:
-        return None
     missing = [name for name in _NAMES if name not in values]
     if missing:
         raise OffsetStoreError(
@@ -101,41 +99,37 @@ def is_same_cluster(one: str, other: str) -> bool:
     return name == other_name and not is_other
 
 
-def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
+def opening(position: StreamPosition, fingerprint: str) -> Opening:
     """Decide how to open a stream at a position, with the pipeline of this fingerprint."""
-    if position is None:
-        return Opening()
     is_alike = position.fingerprint == fingerprint or is_high_water_mark(position.token)
     if is_alike or (position.token and not is_ordered(position.token)):
         return _opening_after(position)
     return _opening_by_time(position)
 
 
-def reopening(last: Opening, position: StreamPosition | None, failure: Failure) -> Opening | None:
+def reopening(last: Opening, position: StreamPosition, failure: Failure) -> Opening | None:
     """Decide how to reopen a stream after a failure; return None if reopening does not help.
 
     `last` is the previous opening, `position` the current position.
     """
+    again = _opening_after(position)
     if failure is Failure.TOO_LARGE:
-        if last.is_split:
-            return None
-        again = last if position is None else _opening_after(position)
-        return Opening(again.start_after, again.from_time, again.sent, is_split=True)
+        return None if last.is_split else replace(again, is_split=True)
     if failure is Failure.MEMORY_LIMIT:
-        again = last if position is None else _opening_after(position)
         has_advanced = (again.start_after, again.from_time) != (last.start_after, last.from_time)
         if last.batch_size == 1 and not has_advanced:
             return None
         return replace(again, is_split=last.is_split, batch_size=1)
     if failure is Failure.FILTERED_TOKEN:
-        if position is None or last.from_time is not None:
-            return None
-        return _opening_by_time(position)
+        return None if last.from_time is not None else _opening_by_time(position)
     if failure in (Failure.RESUMABLE, Failure.OTHER):
-        if position is None:
-            return last
-        return replace(_opening_after(position), is_split=last.is_split)
+        return resumption(last, position)
     return None
+
+
+def resumption(last: Opening, position: StreamPosition) -> Opening:
+    """Reopen a stream after its position, with the stages of the previous opening."""
+    return replace(_opening_after(position), is_split=last.is_split)
 
 
 def _opening_after(position: StreamPosition) -> Opening:

@@ -25,7 +25,7 @@ from mongo_agent.change_stream.cursor import (
 )
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
-from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.recovery import LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.tokens import (
     NO_EVENTS,
     Token,
@@ -179,8 +179,8 @@ class StreamReader:
                 self._pause.succeeded()
                 is_endless = False
             step = recovery(failure, message, start, self._position, self._rules)
-            if isinstance(step, Abort):
-                raise step.error
+            if isinstance(step, SidecarError):
+                raise step
             start, is_after_failure = step.opening, step.has_pause
             self._joiner = self._new_joiner()
             self._note(step, message)

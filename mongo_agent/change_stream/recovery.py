@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mongo_agent.change_stream.options import OversizePolicy, can_read, remedy_of
-from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
+from mongo_agent.change_stream.position import Opening, StreamPosition, reopening, resumption
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import Failure, authentication_message, authorisation_message
 from mongo_agent.server.releases import LargeEvents
@@ -61,47 +61,38 @@ class Reopen:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Abort:
-    """Stop; only the operator can resolve the failure."""
-
-    error: SidecarError
-
-
 def recovery(
     failure: Failure | None,
     message: str,
     last: Opening,
     position: StreamPosition,
     rules: RecoveryPolicy,
-) -> Reopen | Abort:
-    """Decide how to recover.
+) -> Reopen | SidecarError:
+    """Decide how to recover, or return the error if only the operator can resolve the failure.
 
     `failure` is None if the server closed the cursor. `last` is the previous opening of the stream,
     `position` its current position.
     """
     if failure is None:
         # Only `startAfter` resumes after the token of an invalidation.
-        again = reopening(last, position, Failure.RESUMABLE)
-        return Reopen(again or last, message, has_pause=False)
+        return Reopen(resumption(last, position), message, has_pause=False)
     if failure is Failure.AUTHENTICATION:
         login_error = authentication_message(message)
         if rules.waits_when_denied:
-            return Reopen(_same(last, position), login_error, is_access_denied=True)
-        return Abort(AccessDeniedError(login_error))
+            return Reopen(resumption(last, position), login_error, is_access_denied=True)
+        return AccessDeniedError(login_error)
     if failure is Failure.NOT_SUPPORTED:
-        return Abort(
-            ConfigError(
-                f"MongoDB cannot open a change stream: {message}. `cursor.pipeline` may only have "
-                f"stages that streams allow. If the server is a standalone: {STANDALONE}"
-            )
+        return ConfigError(
+            f"MongoDB cannot open a change stream: {message}. `cursor.pipeline` may only have "
+            f"stages that streams allow. If the server is a standalone: {STANDALONE}"
         )
     if failure is Failure.AUTHORISATION:
-        return Reopen(_same(last, position), authorisation_message(message), is_access_denied=True)
+        denied = authorisation_message(message)
+        return Reopen(resumption(last, position), denied, is_access_denied=True)
     is_readable = can_read(rules.oversize, rules.large_events) and not last.is_split
     if failure is Failure.TOO_LARGE and not is_readable:
         remedy = remedy_of(rules.oversize, rules.large_events)
-        return Abort(SidecarError(f"An event exceeds 16 MB: {message}. {remedy}"))
+        return SidecarError(f"An event exceeds 16 MB: {message}. {remedy}")
     again = reopening(last, position, failure)
     if failure is Failure.MEMORY_LIMIT and again is None:
         return _at_memory_limit(message, last, rules)
@@ -111,7 +102,7 @@ def recovery(
     return _without_history(failure, message, last, position, rules)
 
 
-def _at_memory_limit(message: str, last: Opening, rules: RecoveryPolicy) -> Reopen | Abort:
+def _at_memory_limit(message: str, last: Opening, rules: RecoveryPolicy) -> Reopen | SidecarError:
     """After a reply of one event exceeded the limit."""
     skip = ""
     if not last.is_bare:
@@ -119,17 +110,11 @@ def _at_memory_limit(message: str, last: Opening, rules: RecoveryPolicy) -> Reop
             reason = f"an event exceeds the server's memory limit; the agent skips it: {message}"
             return Reopen(replace(last, is_bare=True), reason, has_pause=False)
         skip = " Or set `cursor.oversize.handling.mode=skip` to skip, count and log such events."
-    return Abort(
-        SidecarError(
-            f"One event needs more memory than the server allows an operation: {message}. Raise "
-            "`internalQueryMaxMemoryUsageBytesPerOperation` on the servers, or read smaller events "
-            f"by `capture.mode` or a `$unset` in `cursor.pipeline`.{skip}"
-        )
+    return SidecarError(
+        f"One event needs more memory than the server allows an operation: {message}. Raise "
+        "`internalQueryMaxMemoryUsageBytesPerOperation` on the servers, or read smaller events "
+        f"by `capture.mode` or a `$unset` in `cursor.pipeline`.{skip}"
     )
-
-
-def _same(last: Opening, position: StreamPosition) -> Opening:
-    return reopening(last, position, Failure.RESUMABLE) or last
 
 
 def _reopen_message(failure: Failure, message: str, rules: RecoveryPolicy) -> str:
@@ -145,7 +130,7 @@ def _reopen_message(failure: Failure, message: str, rules: RecoveryPolicy) -> st
 
 def _without_history(
     failure: Failure, message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
-) -> Reopen | Abort:
+) -> Reopen | SidecarError:
     since = f" (cluster time {position.time})"
     if rules.history_lost == "fail":
         cause = (
@@ -154,12 +139,10 @@ def _without_history(
             if failure is Failure.HISTORY_LOST
             else "The token is damaged or from another cluster or stream: restore an intact copy."
         )
-        return Abort(
-            HistoryLostError(
-                f"The stream cannot resume at the stored offset{since}: {message}. {cause} Set "
-                "`history.lost.policy=resnapshot` to take a new snapshot, or `skip` to continue "
-                "and record the gap."
-            )
+        return HistoryLostError(
+            f"The stream cannot resume at the stored offset{since}: {message}. {cause} Set "
+            "`history.lost.policy=resnapshot` to take a new snapshot, or `skip` to continue "
+            "and record the gap."
         )
     is_resnapshot = rules.history_lost == "resnapshot"
     action = "takes a new snapshot" if is_resnapshot else "continues with a gap"

@@ -21,10 +21,9 @@ from mongo_agent.encoder import ChangeEvents
 
 Token = Mapping[str, Any]
 
-# Type bytes of the key string: a timestamp, and a number with the token version.
+# The key string's type byte of a timestamp; the token's version, 1 or 2, and its kind.
 _TIMESTAMP = "82"
-_VERSIONS = {"2B02": 1, "2B04": 2}
-_HIGH_WATER_MARK = "29"
+_HIGH_WATER_MARKS = ("2B0229", "2B0429")
 _TIME_DIGITS = 16
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 NO_EVENTS = ChangeEvents()
@@ -32,10 +31,7 @@ NO_EVENTS = ChangeEvents()
 
 @dataclass(frozen=True, slots=True)
 class TokenParts:
-    """`version` is 1, 2, or 0 for an unknown format."""
-
     time: ClusterTime
-    version: int
     is_high_water_mark: bool
 
 
@@ -78,12 +74,9 @@ def read_token(token: Token) -> TokenParts:
         time = bytes.fromhex(data[len(_TIMESTAMP) : digits])
     except ValueError as error:
         raise ValueError(f"the resume token {token!r} is not hexadecimal") from error
-    rest = data[digits:].upper()
-    version = _VERSIONS.get(rest[:4], 0)
     return TokenParts(
         ClusterTime(int.from_bytes(time[:4]), int.from_bytes(time[4:])),
-        version,
-        version > 0 and rest[4:].startswith(_HIGH_WATER_MARK),
+        data[digits:].upper().startswith(_HIGH_WATER_MARKS),
     )
 
 

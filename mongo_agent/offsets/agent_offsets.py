@@ -69,10 +69,6 @@ def stored_cluster(values: Mapping[str, str]) -> str:
 
 def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:
     stream = parse_position(values, cluster)
-    if stream is None:
-        raise OffsetStoreError(
-            "The stored offset is empty. Restore the previous file, or move it away to start over."
-        )
     try:
         transaction = values.get(_TRANSACTION)
         snapshot = values.get(_SNAPSHOT)

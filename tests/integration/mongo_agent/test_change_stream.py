@@ -18,11 +18,11 @@ AT = ClusterTime(0x65C0FFEE, 3)
 @pytest.mark.parametrize(
     ("data", "parts"),
     [
-        (f"82{TIME}2B0229296E04", TokenParts(AT, 1, is_high_water_mark=True)),
-        (f"82{TIME}2B0429296E1404", TokenParts(AT, 2, is_high_water_mark=True)),
-        (f"82{TIME}2B022C0100296E5A", TokenParts(AT, 1, is_high_water_mark=False)),
-        (f"82{TIME.lower()}2b042c0100296e5a", TokenParts(AT, 2, is_high_water_mark=False)),
-        (f"82{TIME}", TokenParts(AT, 0, is_high_water_mark=False)),
+        (f"82{TIME}2B0229296E04", TokenParts(AT, is_high_water_mark=True)),
+        (f"82{TIME}2B0429296E1404", TokenParts(AT, is_high_water_mark=True)),
+        (f"82{TIME}2B022C0100296E5A", TokenParts(AT, is_high_water_mark=False)),
+        (f"82{TIME.lower()}2b042c0100296e5a", TokenParts(AT, is_high_water_mark=False)),
+        (f"82{TIME}", TokenParts(AT, is_high_water_mark=False)),
     ],
 )
 def test_token_contains_its_time(data: str, parts: TokenParts) -> None:

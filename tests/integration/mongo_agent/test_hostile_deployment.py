@@ -153,7 +153,6 @@ def test_token_of_any_format_is_stored_unchanged(token: dict[str, Any]) -> None:
     except ValueError:
         time = ClusterTime(5, 1)
     stored = parse_position(StreamPosition(token, time, "f", "rs0").values(), "rs0")
-    assert stored is not None
     assert stored.token == token
     assert opening(stored, "f").start_after == token
     try:

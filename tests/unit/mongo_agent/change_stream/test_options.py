@@ -7,10 +7,11 @@ import pytest
 
 from mongo_agent.change_stream.options import OversizePolicy, large_event_stage
 from mongo_agent.change_stream.position import Opening, StreamPosition
-from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.recovery import RecoveryPolicy, Reopen, recovery
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.errors import Failure
 from mongo_agent.server.releases import LargeEvents, large_events_of
+from sidecar.errors import SidecarError
 
 RELEASES: dict[tuple[int, ...], LargeEvents] = {
     (4, 2, 0): "none",
@@ -55,8 +56,8 @@ def test_large_event_recovery_depends_on_release(
         assert has_split == (server == "split")
         # A second event is too large despite the stage.
         step = recovery(Failure.TOO_LARGE, "BSONObj size is invalid", step.opening, AT, rules)
-    assert isinstance(step, Abort)
-    text = str(step.error)
+    assert isinstance(step, SidecarError)
+    text = str(step)
     advised = {each for each in MODES if f"`cursor.oversize.handling.mode={each}`" in text}
     assert advised <= WORKS[server] - {mode}
     assert "oplog" not in text

@@ -6,10 +6,10 @@ import pytest
 
 from mongo_agent.change_stream.options import OversizePolicy
 from mongo_agent.change_stream.position import Opening, StreamPosition
-from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.recovery import RecoveryPolicy, Reopen, recovery
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.errors import Failure
-from sidecar.errors import AccessDeniedError, UnavailableError
+from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
 TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
 AT = StreamPosition(TOKEN, ClusterTime(0x65C0FFEE, 3), "f1", "rs0")
@@ -18,7 +18,7 @@ BEHIND = Opening(start_after=TOKEN)
 
 def of(
     failure: Failure | None, last: Opening = BEHIND, rules: RecoveryPolicy | None = None
-) -> Reopen | Abort:
+) -> Reopen | SidecarError:
     return recovery(failure, "says the server", last, AT, rules or RecoveryPolicy())
 
 
@@ -48,8 +48,8 @@ def test_stream_reopens_after_recoverable_failure(
         assert "16 attempts" in str(step.final_error(16))
     elif failure is not None:
         again = of(failure, step.opening)
-        assert isinstance(again, Abort)
-        assert failure is not Failure.TOO_LARGE or "`cursor.pipeline`" in str(again.error)
+        assert isinstance(again, SidecarError)
+        assert failure is not Failure.TOO_LARGE or "`cursor.pipeline`" in str(again)
 
 
 @pytest.mark.parametrize("oversize", ["fail", "skip", "split"])
@@ -61,10 +61,10 @@ def test_repeated_failure_without_progress_pauses_or_ends(
     rules = RecoveryPolicy(oversize=oversize)
     step = of(failure, rules=rules)
     for _ in range(3):
-        if isinstance(step, Abort) or step.has_pause:
+        if isinstance(step, SidecarError) or step.has_pause:
             break
         step = of(failure, step.opening, rules)
-    assert isinstance(step, Abort) or step.has_pause
+    assert isinstance(step, SidecarError) or step.has_pause
 
 
 def test_reply_above_the_memory_limit_is_read_event_by_event() -> None:
@@ -92,4 +92,4 @@ def test_event_above_the_memory_limit_follows_the_policy(
         assert isinstance(after, Reopen)
         assert after.opening == BEHIND
     else:
-        assert "cursor.oversize.handling.mode=skip" in str(step.error)
+        assert "cursor.oversize.handling.mode=skip" in str(step)

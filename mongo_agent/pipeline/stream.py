@@ -120,8 +120,7 @@ class Stream:
     def _place_chunks(self) -> bool:
         worked = False
         while (chunk := self._next_chunk()) is not None:
-            rejected = (Unreadable(e.raw, chunk.collection, e.cause) for e in chunk.rejected)
-            if not self._keep_unreadable(rejected):
+            if not self._keep_unreadable(chunk.rejected):
                 break
             self._chunks.popleft()
             before = self.position

@@ -4,32 +4,39 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mongo_agent.dead_letters import Unreadable
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoBatch, MongoEncoder, id_document
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.records import CollectionSnapshot, InitialSnapshot, SnapshotReason
 
 SnapshotMarker = Literal[
     "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkPlacement:
-    is_first: bool = False
-    is_first_of_collection: bool = False
-    is_last_of_collection: bool = False
-    is_last: bool = False
+def edge_markers(
+    snapshot: CollectionSnapshot, before: SnapshotProgress, after: SnapshotProgress
+) -> tuple[SnapshotMarker, SnapshotMarker]:
+    """Return the markers of the first and the last document of a chunk, from the progress before
+    and after it."""
+    opening: SnapshotMarker = "true" if snapshot.documents else "first_in_data_collection"
+    if not before.initial_documents:
+        opening = "first"
+    closing: SnapshotMarker = "true"
+    if before.initial is InitialSnapshot.RUNNING and after.initial is InitialSnapshot.DONE:
+        closing = "last"
+    elif after.entry(snapshot.number) is None:
+        closing = "last_in_data_collection"
+    return opening, closing
 
 
-def marker_ranges(
-    count: int, placement: ChunkPlacement
+def _marker_ranges(
+    count: int, opening: SnapshotMarker, closing: SnapshotMarker
 ) -> Iterator[tuple[int, int, SnapshotMarker]]:
     """Split a chunk of `count` documents into ranges of `start`, `stop` and marker."""
     if not count:
         return
-    opening = _opening(placement)
-    closing = _closing(placement)
     if count == 1:
         # For one document, `last` overrides `first`, and both override the markers of the
         # collection.
@@ -45,30 +52,6 @@ def marker_ranges(
         yield stop, count, closing
 
 
-def _opening(placement: ChunkPlacement) -> SnapshotMarker:
-    if placement.is_first:
-        return "first"
-    return "first_in_data_collection" if placement.is_first_of_collection else "true"
-
-
-def _closing(placement: ChunkPlacement) -> SnapshotMarker:
-    if placement.is_last:
-        return "last"
-    return "last_in_data_collection" if placement.is_last_of_collection else "true"
-
-
-_UNPLACED = ChunkPlacement()
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedDocument:
-    """A raw document that cannot be encoded, and the reason. `is_malformed`: it is not BSON."""
-
-    raw: bytes
-    cause: str
-    is_malformed: bool
-
-
 @dataclass(frozen=True, slots=True)
 class ChunkPart:
     """Documents of a chunk with one marker.
@@ -78,7 +61,7 @@ class ChunkPart:
 
     batch: MongoBatch
     count: int
-    rejected: tuple[RejectedDocument, ...]
+    rejected: tuple[Unreadable, ...]
     rest_from: bytes | None = None
 
 
@@ -90,9 +73,8 @@ class EncodedChunk:
     """
 
     batch: MongoBatch
-    collection: str
     progress: SnapshotProgress
-    rejected: tuple[RejectedDocument, ...] = ()
+    rejected: tuple[Unreadable, ...] = ()
 
 
 def encode_chunk(
@@ -101,12 +83,13 @@ def encode_chunk(
     documents: Sequence[bytes],
     time: ClusterTime,
     read_at_ms: int,
-    placement: ChunkPlacement = _UNPLACED,
+    edges: tuple[SnapshotMarker, SnapshotMarker] = ("true", "true"),
 ) -> list[ChunkPart]:
-    """Encode documents in at least one part. `time` is the cluster time of their state."""
+    """Encode documents in at least one part. `time` is the cluster time of their state, `edges` the
+    markers of the first and the last document of an initial snapshot's chunk."""
     ranges: list[tuple[int, int, SnapshotMarker]] = [(0, len(documents), "incremental")]
     if snapshot.reason is SnapshotReason.INITIAL:
-        ranges = list(marker_ranges(len(documents), placement)) or [(0, 0, "true")]
+        ranges = list(_marker_ranges(len(documents), *edges)) or [(0, 0, "true")]
     found = []
     for start, stop, mark in ranges:
         batch = encoder.encode_snapshot(
@@ -118,7 +101,7 @@ def encode_chunk(
             snapshot=mark,
         )
         rejected = [
-            RejectedDocument(documents[start + each.event], each.cause, each.is_malformed)
+            Unreadable(documents[start + each.event], snapshot.namespace, each.cause)
             for each in batch.failures
         ]
         rest_from = id_document(documents[stop]) if stop < len(documents) else None

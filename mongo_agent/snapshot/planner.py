@@ -1,7 +1,7 @@
 """Planning before reads: the collections of a request and the bounds of chunks."""
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
@@ -15,16 +15,12 @@ from mongo_agent.snapshot.collections import (
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
+from sidecar.logs import fields
 
+logger = logging.getLogger(__name__)
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A change of the progress; `unmatched` is a request that selects no collection."""
-
-    apply: Callable[[SnapshotProgress], SnapshotProgress]
-    unmatched: SnapshotRequest | None = None
-
-
+Plan = Callable[[SnapshotProgress], SnapshotProgress]
+"""Adds what was planned to the progress."""
 PlanTask = tuple[CollectionSnapshot | None, Callable[[], Plan]]
 """What is planned, and a function for a thread, which raises `PyMongoError`."""
 
@@ -74,15 +70,15 @@ class Planner:
         selected = select_collections(request, found, self._namespaces, self._settings)
         with decode_replies():
             estimated = add_estimates(self._client, selected)
-        return Plan(
-            lambda progress: progress.resolved(request, estimated, since),
-            None if estimated else request,
-        )
+        if not estimated:
+            logger.warning(
+                "a snapshot request matches no captured collection",
+                extra=fields(reason=request.reason.value, names=request.names),
+            )
+        return lambda progress: progress.resolved(request, estimated, since)
 
     def _find_bounds(self, snapshot: CollectionSnapshot, limit: int) -> Plan:
         found = self._reader.find_bounds(snapshot, limit)
-        return Plan(
-            lambda progress: progress.planned(
-                snapshot.number, found.bounds, is_whole=found.is_whole
-            )
+        return lambda progress: progress.planned(
+            snapshot.number, found.bounds, is_whole=found.is_whole
         )

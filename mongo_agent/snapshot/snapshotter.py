@@ -32,7 +32,7 @@ from mongo_agent.snapshot.ddl_events import (
     after_replacement,
     ddl_events,
 )
-from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
+from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, edge_markers, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure, failure_text
@@ -40,7 +40,6 @@ from mongo_agent.snapshot.read_retry import FailingCollections, ReadRetry
 from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,
-    InitialSnapshot,
     ReplacedCollection,
     SnapshotOutcome,
 )
@@ -209,7 +208,7 @@ class Snapshotter:
         if (swept := self._sweep.take()) is not None:
             if swept.is_last and swept.entry in self._progress.replaced:
                 self._move_to(self._progress.without_replaced(swept.entry.namespace))
-            taken.append(EncodedChunk(swept.deletes, swept.entry.namespace, self._progress))
+            taken.append(EncodedChunk(swept.deletes, self._progress))
         if not taken and self._retry.error is not None:
             raise self._retry.error
         return taken
@@ -282,12 +281,7 @@ class Snapshotter:
             self._handle_failure(error, snapshot)
             return
         self._retry.note_success()
-        if (request := plan.unmatched) is not None:
-            logger.warning(
-                "a snapshot request matches no captured collection",
-                extra=fields(reason=request.reason.value, names=request.names),
-            )
-        self._move_to(plan.apply(self._progress))
+        self._move_to(plan(self._progress))
 
     def _ready(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
         """Return the unread chunks that may be read and encoded, in order."""
@@ -363,9 +357,9 @@ class Snapshotter:
             if window is not None:
                 documents, time = window.documents(), content.rows.read_to
             after = _after(before, snapshot, read.chunk, content)
-            placement = _placement(snapshot, before, after)
+            edges = edge_markers(snapshot, before, after)
             parts = encode_chunk(
-                self._encoder, snapshot, documents, time, content.rows.read_at_ms, placement
+                self._encoder, snapshot, documents, time, content.rows.read_at_ms, edges
             )
         if self._is_in_doubt(snapshot, read.chunk, parts):
             return []
@@ -380,19 +374,19 @@ class Snapshotter:
                 snapshot.number, chunk, part.count, part.rest_from, is_piece=True
             )
             self._move_to(progress)
-            taken.append(EncodedChunk(part.batch, snapshot.namespace, progress, part.rejected))
+            taken.append(EncodedChunk(part.batch, progress, part.rejected))
             chunk = Chunk(part.rest_from, chunk.upper)
         last = parts[-1]
         progress = _after(self._progress, snapshot, chunk, replace(content, count=last.count))
         self._move_to(progress)
-        return [*taken, EncodedChunk(last.batch, snapshot.namespace, progress, last.rejected)]
+        return [*taken, EncodedChunk(last.batch, progress, last.rejected)]
 
     def _is_in_doubt(
         self, snapshot: CollectionSnapshot, chunk: Chunk, parts: Sequence[ChunkPart]
     ) -> bool:
         """Whether bytes may have been damaged in transit. They become dead letters only if a
         second read returns damaged bytes, too."""
-        damaged = [each for part in parts for each in part.rejected if each.is_malformed]
+        damaged = [each for part in parts for each in part.batch.failures if each.is_malformed]
         if not damaged or (snapshot.number, chunk) in self._reread:
             return False
         self._reread.add((snapshot.number, chunk))
@@ -461,14 +455,3 @@ def _after(
             snapshot.number, SnapshotOutcome.DROPPED, "dropped during the snapshot"
         )
     return progress.delivered(snapshot.number, chunk, content.count, content.rows.rest_from)
-
-
-def _placement(
-    snapshot: CollectionSnapshot, before: SnapshotProgress, after: SnapshotProgress
-) -> ChunkPlacement:
-    return ChunkPlacement(
-        is_first=before.initial_documents == 0,
-        is_first_of_collection=snapshot.documents == 0,
-        is_last_of_collection=after.entry(snapshot.number) is None,
-        is_last=before.initial is InitialSnapshot.RUNNING and after.initial is InitialSnapshot.DONE,
-    )

@@ -19,10 +19,11 @@ from mongo_agent.change_stream.cursor import Reply, StreamCursor, StreamFailedEr
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token, read_token
+from mongo_agent.dead_letters import Unreadable
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.server.commands import Client
-from mongo_agent.snapshot.encoding import EncodedChunk, RejectedDocument
+from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -53,7 +54,7 @@ class Output:
 
     messages: list[Message] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
-    rejected: list[RejectedDocument] = field(default_factory=list)
+    rejected: list[Unreadable] = field(default_factory=list)
 
     def states(self, topic: str) -> dict[str, list[Any]]:
         """By key the documents in their order; None where one was deleted. A copied document that

@@ -319,4 +319,4 @@ def test_too_deep_document_is_a_snapshot_dead_letter(client: Client) -> None:
     assert pipeline.output.copied("L.shop.a") == [1, 3]
     (rejected,) = pipeline.output.rejected
     assert bson.decode(rejected.raw)["_id"] == 2
-    assert "deep" in rejected.cause or "nested" in rejected.cause, rejected.cause
+    assert "deep" in rejected.reason or "nested" in rejected.reason, rejected.reason

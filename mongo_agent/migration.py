@@ -32,7 +32,7 @@ from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
-from sidecar.delivery.sink_registry import create_sink_and_store
+from sidecar.delivery.sink_registry import create_transactional_sink
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.events import NumberedBatch
 from sidecar.files.locks import DirectoryLock
@@ -274,15 +274,16 @@ def _store(
 def _store_in_kafka(
     config: MongoConfig, records: PositionRecords, position: AgentOffsets, *, replace: bool
 ) -> None:
-    sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
+    properties = config.properties
+    sink = create_transactional_sink(properties, records, properties.position_commit_interval_ms)
     try:
-        _require_empty(bool(store.load().values), f"the topic {records.topic}", replace)
+        _require_empty(bool(sink.load().values), f"the topic {records.topic}", replace)
         for stream, reached in position.streams.items():
             sink.send(NumberedBatch(stream, OwnMessages((), reached), 0), 0, 0.0)
     finally:
         sink.close(_COMMIT_S)
     try:
-        if store.load().values != position.values():
+        if sink.load().values != position.values():
             raise UnavailableError(
                 f"The offset was not written to the topic {records.topic}. Check the broker and "
                 "retry."

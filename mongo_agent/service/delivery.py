@@ -26,7 +26,7 @@ from mongo_agent.signals.channels import SignalFile, SignalTopic
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.status.view import MongoStatus
 from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
-from sidecar.delivery.sink_registry import create_sink_and_store
+from sidecar.delivery.sink_registry import create_transactional_sink
 from sidecar.logs import fields
 from sidecar.offsets.position_store import PositionStore, SinkPositions
 from sidecar.offsets.properties_store import PropertiesStore
@@ -193,10 +193,10 @@ class MongoDelivery:
             directory, prefix = properties.offset_directory, properties.topic_prefix
             return self._sink, PropertiesStore(directory, OFFSET_FILE, prefix)
         records = position_records(config, deployment)
+        assert records is not None
         interval_ms = properties.position_commit_interval_ms
-        return create_sink_and_store(
-            properties, OFFSET_FILE, records, commit_interval_ms=interval_ms
-        )
+        sink = create_transactional_sink(properties, records, interval_ms)
+        return sink, sink
 
     def _wait_for(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """Wait for the store's answer; return None if the agent stops first."""

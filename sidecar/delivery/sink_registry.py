@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.offsets.position_store import PositionRecords, PositionStore
-from sidecar.offsets.properties_store import PropertiesStore
+from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import Sink
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.stdout import StdoutSink
 
 if TYPE_CHECKING:
     from sidecar.sinks.kafka.client import ClientOptions
+    from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
 
 def _kafka(properties: SidecarProperties) -> Sink:
@@ -68,29 +68,18 @@ def sink_problems(properties: SidecarProperties) -> list[str]:
     return problems
 
 
-def create_sink_and_store(
-    properties: SidecarProperties,
-    file_name: str,
-    records: PositionRecords | None,
-    *,
-    commit_interval_ms: int = 250,
-) -> tuple[Sink, PositionStore]:
-    """Create the configured sink and its position store.
+def create_transactional_sink(
+    properties: SidecarProperties, records: PositionRecords, commit_interval_ms: int
+) -> "TransactionalKafkaSink":
+    """Create the sink `kafka`, which stores the positions with the events.
 
-    With `records`, the positions are in Kafka, otherwise in the file `file_name` in
-    `offset.backing.store.dir`. A transaction is committed after `commit_interval_ms`, or at half of
-    the limits for events in flight. Raises ConfigError.
+    A transaction is committed after `commit_interval_ms`, or at half of the limits for events in
+    flight. Raises ConfigError.
     """
-    if records is None:
-        return create_sink(properties), PropertiesStore(properties.offset_directory, file_name)
-    if properties.sink != "kafka":
-        raise ConfigError(
-            f"`position.store=kafka` needs `sink=kafka`, not `sink={properties.sink}`."
-        )
     from sidecar.sinks.kafka.transactions.contents import CommitRule
     from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
-    sink = TransactionalKafkaSink(
+    return TransactionalKafkaSink(
         _client_options(properties),
         records,
         CommitRule(
@@ -100,4 +89,3 @@ def create_sink_and_store(
             max_bytes=max(1, properties.inflight_max_bytes // 2),
         ),
     )
-    return sink, sink

@@ -7,12 +7,12 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.config.loading import load_config
 from mongo_agent.documents import ClusterTime
-from mongo_agent.offsets import OFFSET_FILE, StreamOffset
+from mongo_agent.offsets import StreamOffset
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
-from sidecar.delivery.sink_registry import create_sink_and_store
+from sidecar.delivery.sink_registry import create_transactional_sink
 from sidecar.events import NumberedBatch
 from tests.support.mongodb.agent_command import CDC, configuration, mongo_agent
 from tests.support.servers.kafka import KafkaBroker
@@ -38,9 +38,10 @@ def test_reading_the_kafka_offset_does_not_fence_its_agent(
     assert none.output == "No offsets are stored; the agent starts anew.\n", none.errors
     config = load_config([path])
     records = position_records(config, Deployment("rs0", "rs0", (7, 0, 14)))
-    sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
+    assert records is not None
+    sink = create_transactional_sink(config.properties, records, 250)
     try:
-        store.load()
+        sink.load()
         for number, second in enumerate((1_700_000_000, 1_700_000_001)):
             stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
             reached = StreamOffset(stream, None, SnapshotProgress())
@@ -52,6 +53,6 @@ def test_reading_the_kafka_offset_does_not_fence_its_agent(
             assert f"cluster times: the deployment {second}:3." in checked.output
             assert "may join the consumer group cdc-sidecar-" in checked.output
             # The readers did not fence the writer.
-            assert store.load().values["cluster.time"] == f"{second}:3"
+            assert sink.load().values["cluster.time"] == f"{second}:3"
     finally:
         sink.close(60)

@@ -13,7 +13,6 @@ from typing import Any, Self
 import bson
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
-from pymongo.client_session import ClientSession
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
@@ -72,21 +71,21 @@ class StreamSource:
 class StreamCursor:
     """Usage: `with StreamCursor.open(…) as cursor: cursor.read()`."""
 
-    def __init__(
-        self,
-        source: StreamSource,
-        session: Any,
-        affinity: ServerAffinity,
-        reply: RawBSONDocument,
-        batch_size: int,
-    ) -> None:
-        """`reply` is the reply to `aggregate`; `batch_size` limits its events, and 0 does not."""
+    def __init__(self, source: StreamSource, opening: Opening) -> None:
+        """Raises `StreamFailedError`."""
         self._source = source
-        self._affinity = affinity
-        self._session = session
-        self._batch_size = batch_size
+        self._affinity = ServerAffinity()
+        self._batch_size = opening.batch_size or source.options.batch_size
+        """0: the server chooses."""
         self._id, self._namespace = 0, ""
-        self._opened: Reply | None = self._read_reply(reply)
+        with _stream_errors():
+            self._session = new_session(source.client)
+        try:
+            reply = self._run(_aggregate(source, opening, self._batch_size))
+            self._opened: Reply | None = self._read_reply(reply)
+        except BaseException:
+            self._end_session()
+            raise
 
     @classmethod
     def open(cls, source: StreamSource, opening: Opening) -> Self:
@@ -96,43 +95,20 @@ class StreamCursor:
         without it and then fails with it again.
         """
         try:
-            return cls._open(source, opening)
+            return cls(source, opening)
         except StreamFailedError as error:
             if opening.start_after is None or error.failure is not Failure.OTHER:
                 raise
             try:
-                cls._open(source, Opening(is_split=opening.is_split)).close()
+                cls(source, Opening(is_split=opening.is_split)).close()
             except StreamFailedError:
                 raise error from None
         try:
-            return cls._open(source, opening)
+            return cls(source, opening)
         except StreamFailedError as error:
             if error.failure is not Failure.OTHER:
                 raise
             raise StreamFailedError(Failure.INVALID_TOKEN, str(error)) from error
-
-    @classmethod
-    def _open(cls, source: StreamSource, opening: Opening) -> Self:
-        options = source.options
-        pipeline = [{"$changeStream": _stream_stage(source, opening)}, *source.stages]
-        if opening.is_bare:
-            pipeline.append(bare_stage())
-        elif opening.is_split:
-            pipeline.append(large_event_stage(options.large_events))
-        batch_size = opening.batch_size or options.batch_size
-        cursor = {"batchSize": batch_size} if batch_size else {}
-        collection = source.scope.collection or 1
-        command = {"aggregate": collection, "pipeline": pipeline, "cursor": cursor}
-        with _stream_errors():
-            session = new_session(source.client)
-        affinity = ServerAffinity()
-        try:
-            with affinity.active():
-                reply = _run(source, session, command)
-            return cls(source, session, affinity, reply, batch_size)
-        except BaseException:
-            _end_session(session)
-            raise
 
     def __enter__(self) -> Self:
         return self
@@ -159,8 +135,7 @@ class StreamCursor:
             command["batchSize"] = self._batch_size
         command["maxTimeMS"] = self._source.options.await_ms
         try:
-            with self._affinity.active():
-                reply = _run(self._source, self._session, command)
+            reply = self._run(command)
         except StreamFailedError:
             self._id = 0
             raise
@@ -186,10 +161,23 @@ class StreamCursor:
         if self._id:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
-            with suppress(StreamFailedError), self._affinity.active():
-                _run(self._source, self._session, command)
+            with suppress(StreamFailedError):
+                self._run(command)
         self._opened = None
-        _end_session(self._session)
+        self._end_session()
+
+    def _run(self, command: Mapping[str, Any]) -> RawBSONDocument:
+        source = self._source
+        database = source.scope.database or "admin"
+        with _stream_errors(), self._affinity.active():
+            reply: RawBSONDocument = run_command(
+                source.client, dict(command), database, codec_options=_RAW, session=self._session
+            )
+        return reply
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            self._session.end_session()
 
 
 def read_cluster_time(client: Client) -> ClusterTime:
@@ -204,6 +192,17 @@ def read_cluster_time(client: Client) -> ClusterTime:
         if len(known) == len(times):
             return min(known)
     raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
+
+
+def _aggregate(source: StreamSource, opening: Opening, batch_size: int) -> dict[str, Any]:
+    """Build the command that opens the stream."""
+    pipeline = [{"$changeStream": _stream_stage(source, opening)}, *source.stages]
+    if opening.is_bare:
+        pipeline.append(bare_stage())
+    elif opening.is_split:
+        pipeline.append(large_event_stage(source.options.large_events))
+    cursor = {"batchSize": batch_size} if batch_size else {}
+    return {"aggregate": source.scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
 
 
 def _stream_stage(source: StreamSource, opening: Opening) -> dict[str, Any]:
@@ -225,20 +224,6 @@ def _stream_stage(source: StreamSource, opening: Opening) -> dict[str, Any]:
     elif opening.from_time is not None:
         stage["startAtOperationTime"] = opening.from_time.timestamp
     return stage
-
-
-def _end_session(session: ClientSession | None) -> None:
-    if session is not None:
-        session.end_session()
-
-
-def _run(source: StreamSource, session: Any, command: Mapping[str, Any]) -> RawBSONDocument:
-    database = source.scope.database or "admin"
-    with _stream_errors():
-        reply: RawBSONDocument = run_command(
-            source.client, dict(command), database, codec_options=_RAW, session=session
-        )
-    return reply
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from mongo_agent.change_stream.cursor import (
     StreamSource,
     read_cluster_time,
 )
-from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.tokens import (
@@ -35,11 +34,18 @@ from mongo_agent.change_stream.tokens import (
     token_at,
 )
 from mongo_agent.documents import ClusterTime
-from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
+from mongo_agent.encoder import (
+    ChangeEvents,
+    FragmentJoiner,
+    MongoBatch,
+    MongoEncoder,
+    MongoTransaction,
+)
 from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.wait_policy import RetryPause
+from sidecar.schema_registry.registration import SchemaRegistration
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +79,54 @@ class StreamState:
     reopenings: int = 0
     has_ended: bool = False
     """The agent exits with the error in `message`."""
+
+
+@dataclass
+class StreamEncoder:
+    """Encodes events on the reader's thread; `registration` registers Avro schemas."""
+
+    encoder: MongoEncoder
+    transaction: MongoTransaction | None
+    """The open transaction."""
+    registration: SchemaRegistration | None = None
+
+    def encode(self, events: ChangeEvents, closed: threading.Event) -> MongoBatch | None:
+        """Encode events, waiting for the schema registry; return None if `closed` is set first.
+
+        Raises AccessDeniedError if the registry rejects the agent.
+        """
+        if self.registration is not None:
+            self.registration.reconsider(closed)
+        transaction = self.transaction
+        batch = self._encode_registered(
+            lambda: self.encoder.encode(events, transaction=transaction), closed
+        )
+        if batch is not None:
+            self.transaction = batch.transaction_after(len(events))
+        return batch
+
+    def end(self, time: ClusterTime, closed: threading.Event) -> MongoBatch | None:
+        """Encode the end of the open transaction if a token with this time proves that it ended."""
+        open_one = self.transaction
+        if open_one is None:
+            return None
+        batch = self._encode_registered(
+            lambda: self.encoder.end_transaction(open_one, (time.second, time.increment)), closed
+        )
+        if batch is None or not len(batch):
+            return None
+        self.transaction = None
+        return batch
+
+    def _encode_registered(
+        self, make: Callable[[], MongoBatch], closed: threading.Event
+    ) -> MongoBatch | None:
+        batch = make()
+        while self.registration is not None and batch.unregistered:
+            if not self.registration.wait(batch.unregistered, closed):
+                return None
+            batch = make()
+        return batch
 
 
 class StreamReader:

@@ -9,10 +9,9 @@ from typing import Literal
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.cursor import StreamFailedError, StreamSource, read_cluster_time
-from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reader import StreamReader
+from mongo_agent.change_stream.reader import StreamEncoder, StreamReader
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.config.loading import MongoConfig

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from bson import Int64
 
-from mongo_agent.change_stream.encoding import StreamEncoder
+from mongo_agent.change_stream.reader import StreamEncoder
 from mongo_agent.encoder import ChangeEvents
 from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import UnavailableError

@@ -76,9 +76,9 @@ def connect_offsets(records: Iterable[Record]) -> list[ConnectOffset]:
         last[key] = value
     offsets = []
     for key, value in last.items():
-        named, offset = _json(key), _json(value or b"null")
-        if _is_key(named) and isinstance(offset, dict):
-            offsets.append(ConnectOffset(named[0], named[1], offset))
+        match _json(key), _json(value or b"null"):
+            case [str(connector), dict(partition)], dict(offset):
+                offsets.append(ConnectOffset(connector, partition, offset))
     return offsets
 
 
@@ -116,15 +116,6 @@ def _json(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _is_key(named: Any) -> bool:
-    return (
-        isinstance(named, list)
-        and len(named) == 2
-        and isinstance(named[0], str)
-        and isinstance(named[1], dict)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,13 @@ def match_stage(
     and all events whose type is in `others`.
     """
     about_documents: Condition = {"operationType": {"$in": sorted(operations)}}
-    conditions = [*_databases(namespaces), *_collections(namespaces)]
-    if conditions:
-        about_documents["$and"] = conditions
+    about_documents["$and"] = [
+        {"ns.db": {"$nin": sorted(BUILT_IN)}},
+        *_any_of([_database(each, namespaces) for each in namespaces.include_databases]),
+        *_none_of([_database(each, namespaces) for each in namespaces.exclude_databases]),
+        *_any_of([_collection(each, namespaces) for each in namespaces.include_collections]),
+        *_none_of([_collection(each, namespaces) for each in namespaces.exclude_collections]),
+    ]
     if not others:
         return {"$match": about_documents}
     return {"$match": {"$or": [about_documents, {"operationType": {"$in": sorted(others)}}]}}
@@ -48,22 +52,6 @@ def fingerprint(stages: Sequence[Mapping[str, Any]]) -> str:
     """Hash the pipeline; a resume token is valid only for the pipeline that returned it."""
     text = json_util.dumps(stages, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _databases(namespaces: Namespaces) -> list[Condition]:
-    included = [_name(pattern, namespaces) for pattern in namespaces.include_databases]
-    excluded = [_name(pattern, namespaces) for pattern in namespaces.exclude_databases]
-    return [
-        {"ns.db": {"$nin": sorted(BUILT_IN)}},
-        *_any_of([name and {"ns.db": name} for name in included]),
-        *_none_of([name and {"ns.db": name} for name in excluded]),
-    ]
-
-
-def _collections(namespaces: Namespaces) -> list[Condition]:
-    included = [_collection(pattern, namespaces) for pattern in namespaces.include_collections]
-    excluded = [_collection(pattern, namespaces) for pattern in namespaces.exclude_collections]
-    return [*_any_of(included), *_none_of(excluded)]
 
 
 def _any_of(conditions: Sequence[Condition | None]) -> list[Condition]:
@@ -77,6 +65,11 @@ def _none_of(conditions: Sequence[Condition | None]) -> list[Condition]:
     """Combine exclude conditions; an untranslatable pattern excludes nothing."""
     known = [condition for condition in conditions if condition]
     return [{"$nor": known}] if known else []
+
+
+def _database(pattern: str, namespaces: Namespaces) -> Condition | None:
+    name = _name(pattern, namespaces)
+    return name and {"ns.db": name}
 
 
 def _collection(pattern: str, namespaces: Namespaces) -> Condition | None:

@@ -49,11 +49,10 @@ class SeedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedServer:
-    """The configured replica set name, connection mode and use of TLS."""
+    """The configured replica set name and connection mode."""
 
     name: str | None = None
     is_direct: bool = False
-    has_tls: bool = False
 
 
 @contextmanager
@@ -75,9 +74,12 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
 
     Queries the addresses in turn; each unreachable address takes some seconds.
     """
-    wanted, seeds = _query_seeds(settings)
+    addresses, options = _seeds(settings.options)
+    wanted = ExpectedServer(options.get("replicaset"), bool(options.get("directconnection")))
+    tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
     waiting: list[str] = []
-    for seed in seeds:
+    for address in addresses:
+        seed = _query(address, tls)
         message = mismatch(wanted, seed)
         if message is not None:
             return ConfigError(message)
@@ -88,23 +90,12 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
     return error
 
 
-def _query_seeds(settings: ClientSettings) -> tuple[ExpectedServer, Iterator[SeedAnswer]]:
-    """Return the expected server, and the replies of the addresses, queried lazily."""
-    addresses, options = _seeds(settings.options)
-    tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
-    wanted = ExpectedServer(
-        options.get("replicaset"),
-        bool(options.get("directconnection")),
-        bool(tls.get("tls", tls.get("ssl", False))),
-    )
-    return wanted, (_query(address, tls, has_tls=wanted.has_tls) for address in addresses)
-
-
-def _query(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> SeedAnswer:
+def _query(address: str, tls: Mapping[str, Any]) -> SeedAnswer:
     try:
         return SeedAnswer(address, _hello(address, tls))
     except PyMongoError as error:
         reason = str(error)
+    has_tls = bool(tls.get("tls", tls.get("ssl", False)))
     answers_otherwise = _answers_plainly(address) if has_tls else _answers_by_tls(address)
     return SeedAnswer(address, None, not has_tls if answers_otherwise else None, reason)
 

@@ -6,7 +6,7 @@ the messages about mistakes that operators make.
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from urllib.parse import parse_qsl, urlencode
 
 from pymongo.errors import ConfigurationError
@@ -123,13 +123,20 @@ def of_set(uri: str, members: Sequence[str]) -> str:
 
     Removes options about the original hosts; `mongodb+srv://` implies TLS.
     """
+    has_tls = {"tls", "ssl"} & {name.lower() for name, _ in _pairs(uri)}
+    implied = [("tls", "true")] if uri.startswith(SRV) and not has_tls else []
+    return _rebuild(uri, ",".join(members), _OF_HOSTS, implied)
+
+
+def _rebuild(
+    uri: str, hosts: str, dropped: Collection[str], added: Iterable[tuple[str, str]] = ()
+) -> str:
+    """Build a `mongodb://` string with these hosts, and with some options dropped and added."""
     authority = _authority(uri)
     login, at, _ = authority.rpartition("@")
     path = uri.partition("://")[2].removeprefix(authority).partition("?")[0]
-    options = [(name, value) for name, value in _pairs(uri) if name.lower() not in _OF_HOSTS]
-    if uri.startswith(SRV) and not {"tls", "ssl"} & {name.lower() for name, _ in options}:
-        options.append(("tls", "true"))
-    return f"{_PLAIN}{login}{at}{','.join(members)}{path or '/'}?{urlencode(options)}"
+    options = [(name, value) for name, value in _pairs(uri) if name.lower() not in dropped]
+    return f"{_PLAIN}{login}{at}{hosts}{path or '/'}?{urlencode([*options, *added])}"
 
 
 def _string_reason(uri: str, has_login: bool) -> str | None:
@@ -228,16 +235,7 @@ def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
     """Parse options and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
         # The driver accepts these options only for names that it looks up.
-        remaining = [
-            (name, value) for name, value in _pairs(uri) if name.lower() not in _SRV_OPTIONS
-        ]
-        before, mark, _ = uri.partition("?")
-        before = _PLAIN + before.removeprefix(SRV)
-        if mark and remaining:
-            slash = "" if "/" in before.partition("://")[2] else "/"
-            uri = f"{before}{slash}?{urlencode(remaining)}"
-        else:
-            uri = before
+        uri = _rebuild(uri, _authority(uri).rpartition("@")[2], _SRV_OPTIONS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parsed = parse_uri(uri, warn=False)

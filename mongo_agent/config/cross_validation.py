@@ -49,13 +49,21 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
             "such event. Set `quarantine`, or remove the topic."
         )
     yield from _converters(properties)
-    yield from _transforms(properties)
+    layout = properties.event_layout
+    if properties.transform_names and layout not in ("debezium-3", "debezium-2.1"):
+        yield (
+            f"`transforms` requires `event.layout=debezium-3` or `debezium-2.1`, not `{layout}`: "
+            "it transforms Debezium's envelope."
+        )
     yield from _outbox_converters(properties)
     yield from _database_names(properties)
     yield from _topics(properties)
     yield from _renames(properties)
     yield from _signals(properties)
-    yield from _user_stages(properties)
+    for stage in read_stages(properties.cursor_pipeline or "[]"):
+        field = removed_field(stage)
+        if field is not None:
+            yield f"`cursor.pipeline` removes `{field}`, which every event must keep."
 
 
 def _exclusive(one: str, other: str) -> str:
@@ -308,15 +316,6 @@ def _consumer(properties: MongoProperties) -> Iterator[str]:
         )
 
 
-def _transforms(properties: MongoProperties) -> Iterator[str]:
-    layout = properties.event_layout
-    if properties.transform_names and layout not in ("debezium-3", "debezium-2.1"):
-        yield (
-            f"`transforms` requires `event.layout=debezium-3` or `debezium-2.1`, not `{layout}`: "
-            "it transforms Debezium's envelope."
-        )
-
-
 def _outbox_converters(properties: MongoProperties) -> Iterator[str]:
     if properties.routes_outbox:
         return
@@ -327,10 +326,3 @@ def _outbox_converters(properties: MongoProperties) -> Iterator[str]:
                 f"`{side}.converter` is `{converter}`, which only supports an outbox: it requires "
                 f"`transforms` with `{EVENT_ROUTER}`. Use `json` or JsonConverter."
             )
-
-
-def _user_stages(properties: MongoProperties) -> Iterator[str]:
-    for stage in read_stages(properties.cursor_pipeline or "[]"):
-        field = removed_field(stage)
-        if field is not None:
-            yield f"`cursor.pipeline` removes `{field}`, which every event must keep."

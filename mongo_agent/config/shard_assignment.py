@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.documents import ClusterTime
+from mongo_agent.documents import NEVER
 from mongo_agent.server.catalogue import Shard, list_shards, shard_of_task
 from mongo_agent.server.deployment import discover
 
@@ -50,12 +50,7 @@ def config_at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) 
     starts at the time when the shard was added, before its first chunk arrived.
     """
     client = settings_of_set(config.client, shard.replica_set, shard.hosts)
-    start = _start(config, shard, is_new)
+    start = config.start_time
+    if shard.added is not None and (is_new or start):
+        start = max(start or NEVER, shard.added)
     return replace(config, client=client, seeds=config.client, shard=shard, start_time=start)
-
-
-def _start(config: MongoConfig, shard: Shard, is_new: bool) -> ClusterTime | None:
-    time = config.start_time
-    if shard.added is None or not (is_new or time):
-        return time
-    return shard.added if time is None else max(time, shard.added)

@@ -1,5 +1,7 @@
 """Offsets in a Kafka topic, and loading from either store, even while the agent runs."""
 
+from dataclasses import dataclass
+
 from mongo_agent.change_stream.position import is_same_cluster
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.offsets import OFFSET_FILE
@@ -84,14 +86,14 @@ def fall_back_to_file(
     return found if is_own else stored
 
 
+@dataclass
 class KafkaOffsets:
     """Reloads offsets after the sink closed; the topic may be ahead of the known commits."""
 
-    def __init__(self, store: PositionStore, loaded: StoredOffsets, cluster: str) -> None:
-        """`loaded` are the entries at the start."""
-        self._store = store
-        self._values = loaded.values
-        self._cluster = cluster
+    store: PositionStore
+    loaded: StoredOffsets
+    """The entries at the last load."""
+    cluster: str
 
     def reload(self, reached: AgentOffsets) -> AgentOffsets:
         """Return the offsets to resume from.
@@ -99,11 +101,10 @@ class KafkaOffsets:
         Without a commit since the last load, they are `reached`: changes made at a start, such as a
         due snapshot, are stored only with the first commit. Raises like `PositionStore.load`.
         """
-        values = self._store.load().values
-        if values == self._values:
+        last, self.loaded = self.loaded, self.store.load()
+        if self.loaded.values == last.values:
             return reached
-        self._values = values
-        for stream, position in parse_offsets(values, self._cluster).streams.items():
+        for stream, position in parse_offsets(self.loaded.values, self.cluster).streams.items():
             if stream in reached.streams:
                 reached = reached.moved(stream, position)
         return reached

@@ -111,7 +111,7 @@ class ServerAffinity:
         """Choose the server of the previous command if it is eligible, else the nearest server."""
         chosen = [each for each in eligible if each.address == self._address]
         if not chosen:
-            chosen = sorted(eligible, key=_distance)[:1]
+            chosen = sorted(eligible, key=lambda each: each.round_trip_time or 0.0)[:1]
         if chosen:
             self._address = chosen[0].address
         return chosen
@@ -121,7 +121,3 @@ def select_server(eligible: Sequence[ServerDescription]) -> Sequence[ServerDescr
     """The `server_selector` of a client; without an active affinity the driver selects."""
     affinity: ServerAffinity | None = getattr(_active, "affinity", None)
     return eligible if affinity is None else affinity.choose(eligible)
-
-
-def _distance(server: ServerDescription) -> float:
-    return server.round_trip_time or 0.0

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pymongo
 from bson import Timestamp
+from pymongo.collection import Collection
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents import ClusterTime
@@ -87,10 +88,17 @@ def _discover(client: Client) -> Deployment:
         raise UnavailableError(not_initiated("The member"))
     version = _version(run_command(client, "buildInfo"))
     if hello.get("msg") == MONGOS:
-        return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
+        found = _find_one(client.config.version)
+        identity = None if found is None else str(found.get("clusterId"))
+        return Deployment(SHARDED, _identified(SHARDED, identity), version, True)
     name = str(hello["setName"])
     is_of_config = bool(hello.get("configsvr"))
-    is_shard = _has_data_of_config(client) if is_of_config else _is_shard(client)
+    # Config servers may also be a shard (a config shard, since MongoDB 8.0).
+    is_shard = (
+        _find_one(client.config.shards, "config")
+        if is_of_config
+        else _find_one(client.admin["system.version"], "shardIdentity")
+    ) is not None
     is_direct = client.topology_description.topology_type_name == "Single"
     tags = hello.get("tags", {}) if is_direct else {}
     return Deployment(
@@ -215,24 +223,9 @@ def _replica_set_id(client: Client) -> str | None:
     return None if identity is None else str(identity)
 
 
-def _cluster_id(client: Client) -> str | None:
-    """Requires read access to `config.version`."""
-    version = _if_permitted(lambda: client.config.version.find_one())
-    return None if version is None else str(version.get("clusterId"))
-
-
-def _is_shard(client: Client) -> bool:
-    """Requires read access to `admin.system.version`; False without it."""
-    identity = {"_id": "shardIdentity"}
-    return _if_permitted(lambda: client.admin["system.version"].find_one(identity)) is not None
-
-
-def _has_data_of_config(client: Client) -> bool:
-    """Whether the config servers are also a shard (a config shard, since MongoDB 8.0).
-
-    Requires read access to `config.shards`.
-    """
-    return _if_permitted(lambda: client.config.shards.find_one({"_id": "config"})) is not None
+def _find_one(collection: Collection[Any], identity: str | None = None) -> Any | None:
+    """Find the document with an `_id`, or any document; None without read access."""
+    return _if_permitted(lambda: collection.find_one(identity))
 
 
 def _mongos(client: Client) -> tuple[str, ...]:

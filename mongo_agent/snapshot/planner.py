@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
@@ -25,27 +26,21 @@ PlanTask = tuple[CollectionSnapshot | None, Callable[[], Plan]]
 """What is planned, and a function for a thread, which raises `PyMongoError`."""
 
 
+@dataclass(frozen=True)
 class Planner:
-    """Creates tasks, one at a time; the next follows once the previous plan is applied."""
+    """Creates tasks, one at a time; the next follows once the previous plan is applied.
 
-    def __init__(
-        self,
-        client: Client,
-        reader: CollectionReader,
-        namespaces: Namespaces,
-        settings: SnapshotSettings,
-        is_ready: Callable[[CollectionSnapshot], bool],
-        turns: Callable[[CollectionSnapshot], int],
-    ) -> None:
-        """`is_ready` returns whether a collection may be read and encoded; the planner skips it
-        until then. `turns` returns the failures of a collection; collections with fewer failures
-        come first, and failing collections are not planned ahead."""
-        self._is_ready = is_ready
-        self._turns = turns
-        self._client = client
-        self._reader = reader
-        self._namespaces = namespaces
-        self._settings = settings
+    `is_ready` returns whether a collection may be read and encoded; the planner skips it until
+    then. `turns` returns the failures of a collection; collections with fewer failures come first,
+    and failing collections are not planned ahead.
+    """
+
+    client: Client
+    reader: CollectionReader
+    namespaces: Namespaces
+    settings: SnapshotSettings
+    is_ready: Callable[[CollectionSnapshot], bool]
+    turns: Callable[[CollectionSnapshot], int]
 
     def next(self, progress: SnapshotProgress, room: int) -> PlanTask | None:
         """Create the next task, for at most `room` chunks; None if there is nothing to plan."""
@@ -56,20 +51,20 @@ class Planner:
         unplanned = [
             each
             for each in progress.collections
-            if not each.is_planned and not (each.chunks and self._turns(each))
+            if not each.is_planned and not (each.chunks and self.turns(each))
         ]
-        snapshot = min(filter(self._is_ready, unplanned), key=self._turns, default=None)
+        snapshot = min(filter(self.is_ready, unplanned), key=self.turns, default=None)
         if snapshot is None:
             return None
         return snapshot, partial(self._find_bounds, snapshot, room)
 
     def _resolve(self, request: SnapshotRequest) -> Plan:
         with decode_replies():
-            found = list_captured_collections(self._client, self._namespaces)
-        since = self._reader.cluster_time()
-        selected = select_collections(request, found, self._namespaces, self._settings)
+            found = list_captured_collections(self.client, self.namespaces)
+        since = self.reader.cluster_time()
+        selected = select_collections(request, found, self.namespaces, self.settings)
         with decode_replies():
-            estimated = add_estimates(self._client, selected)
+            estimated = add_estimates(self.client, selected)
         if not estimated:
             logger.warning(
                 "a snapshot request matches no captured collection",
@@ -78,7 +73,7 @@ class Planner:
         return lambda progress: progress.resolved(request, estimated, since)
 
     def _find_bounds(self, snapshot: CollectionSnapshot, limit: int) -> Plan:
-        found = self._reader.find_bounds(snapshot, limit)
+        found = self.reader.find_bounds(snapshot, limit)
         return lambda progress: progress.planned(
             snapshot.number, found.bounds, is_whole=found.is_whole
         )

@@ -61,7 +61,9 @@ class SnapshotView:
 
     def values(self) -> dict[str, Any]:
         """The JSON form, without unknown values."""
-        return asdict(self, dict_factory=_known)
+        return asdict(
+            self, dict_factory=lambda pairs: {n: value for n, value in pairs if value is not None}
+        )
 
 
 def view_of(
@@ -133,7 +135,3 @@ def _ended_view(finished: FinishedSnapshot) -> CollectionView:
         signal=finished.signal,
         note=finished.note,
     )
-
-
-def _known(values: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in values if value is not None}

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import bson
-from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.options import StreamOptions, bare_stage, large_event_stage
+from mongo_agent.change_stream.options import BARE_STAGE, StreamOptions, large_event_stage
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
 from mongo_agent.server.commands import (
+    RAW,
     Client,
     ServerAffinity,
     decode_replies,
@@ -33,7 +33,6 @@ from mongo_agent.server.errors import Failure, classify_failure, error_text
 
 _MOST_LIMITED = 1024
 """Without a configured batch size: from this size on, the server chooses again."""
-_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 
 
 class StreamFailedError(Exception):
@@ -171,7 +170,7 @@ class StreamCursor:
         database = source.scope.database or "admin"
         with _stream_errors(), self._affinity.active():
             reply: RawBSONDocument = run_command(
-                source.client, dict(command), database, codec_options=_RAW, session=self._session
+                source.client, dict(command), database, codec_options=RAW, session=self._session
             )
         return reply
 
@@ -198,7 +197,7 @@ def _aggregate(source: StreamSource, opening: Opening, batch_size: int) -> dict[
     """Build the command that opens the stream."""
     pipeline = [{"$changeStream": _stream_stage(source, opening)}, *source.stages]
     if opening.is_bare:
-        pipeline.append(bare_stage())
+        pipeline.append(BARE_STAGE)
     elif opening.is_split:
         pipeline.append(large_event_stage(source.options.large_events))
     cursor = {"batchSize": batch_size} if batch_size else {}

@@ -31,7 +31,12 @@ OversizePolicy = Literal["fail", "skip", "split"]
 
 MOST_BYTES = 16 << 20
 _MEMBERS = ("fullDocument", "fullDocumentBeforeChange", "updateDescription", "documentKey")
-_LEFT = ("_id", "operationType", "clusterTime", "ns")
+_SHORT_EVENT: Mapping[str, Any] = {
+    **{name: f"${name}" for name in ("_id", "operationType", "clusterTime", "ns")},
+    "splitEvent": {"$literal": {"fragment": 1, "of": 1}},
+}
+BARE_STAGE: Mapping[str, Any] = {"$replaceRoot": {"newRoot": _SHORT_EVENT}}
+"""A stage that leaves out the members of each event and marks it as one part of one."""
 _UNKNOWN_FIELD = 40415
 _NOT_ENABLED = 6188501
 _NAME = "startAfter"
@@ -53,7 +58,7 @@ def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
     nothing: Mapping[str, Any] = {"$literal": {}}
     sizes = [{"$bsonSize": {"$ifNull": [f"${name}", nothing]}} for name in _MEMBERS]
     is_large = {"$gt": [{"$add": sizes}, MOST_BYTES]}
-    shortened = {"$cond": {"if": is_large, "then": _short_event(), "else": "$$ROOT"}}
+    shortened = {"$cond": {"if": is_large, "then": _SHORT_EVENT, "else": "$$ROOT"}}
     return {"$replaceRoot": {"newRoot": shortened}}
 
 
@@ -72,17 +77,6 @@ def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
         skip = "set `cursor.oversize.handling.mode=skip` to skip, count and log them"
         return f"{newer}, or {skip}. {without} to read the other fields."
     return f"{newer}. {without}."
-
-
-def bare_stage() -> Mapping[str, Any]:
-    """A stage that leaves out the members of each event and marks it as one part of one."""
-    return {"$replaceRoot": {"newRoot": _short_event()}}
-
-
-def _short_event() -> Mapping[str, Any]:
-    return {name: f"${name}" for name in _LEFT} | {
-        "splitEvent": {"$literal": {"fragment": 1, "of": 1}}
-    }
 
 
 @dataclass(frozen=True, slots=True)

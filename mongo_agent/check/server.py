@@ -25,8 +25,6 @@ from mongo_agent.server.releases import release_text
 from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
-_ANSWER_MS = 10_000
-
 
 def check_answer(probe: MongoProbe) -> Iterator[Finding]:
     """Report the deployment, or why the server does not answer."""
@@ -160,7 +158,7 @@ def check_shards(config: MongoConfig) -> Iterator[Finding]:
         return
     listing = replace(config, client=config.seeds or config.client)
     try:
-        shards = assign_shard(listing, _ANSWER_MS).shards
+        shards = assign_shard(listing, round(ANSWER_S * 1000)).shards
     except SidecarError as error:
         remedy = "Start a mongos or config server, or correct the addresses."
         yield warning("shards", f"They cannot be listed: {error}", remedy, code="shards_not_listed")

@@ -10,8 +10,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from bson import CodecOptions
-from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.cursor import StreamFailedError, read_cluster_time
@@ -25,14 +23,13 @@ from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, store
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.catalogue import CollectionInfo, list_shards
-from mongo_agent.server.commands import Client
+from mongo_agent.server.commands import RAW, Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records
 
-_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _DOCUMENTS = 1000
 _BATCH_BYTES = 4 << 20
 _ANSWER_S = 30.0
@@ -144,9 +141,9 @@ def _read_documents(
     command["readConcern"] = {"level": "majority"}
     try:
         # The driver decodes later batches with the database's codec options, not the command's.
-        database = client.get_database(collection.database, codec_options=_RAW)
+        database = client.get_database(collection.database, codec_options=RAW)
         with database.cursor_command(
-            command, read_preference=client.read_preference, codec_options=_RAW
+            command, read_preference=client.read_preference, codec_options=RAW
         ) as cursor:
             cursor.batch_size(_DOCUMENTS)
             for documents in _batches(bytes(each.raw) for each in cursor):

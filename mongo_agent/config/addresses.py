@@ -190,7 +190,7 @@ def _login_reason(uri: str, has_login: bool) -> str | None:
 
 
 def _hosts_reason(uri: str) -> str | None:
-    parts = _authority(uri).rpartition("@")[2].split(",")
+    parts = hosts_of(uri).split(",")
     if not any(parts):
         return "it must have at least one hostname"
     if uri.startswith(SRV):
@@ -227,6 +227,10 @@ def _authority(uri: str) -> str:
     return re.split(r"[/?]", rest, maxsplit=1)[0]
 
 
+def hosts_of(uri: str) -> str:
+    return _authority(uri).rpartition("@")[2]
+
+
 def _pairs(uri: str) -> list[tuple[str, str]]:
     return parse_qsl(uri.partition("?")[2], keep_blank_values=True)
 
@@ -235,7 +239,7 @@ def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
     """Parse options and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
         # The driver accepts these options only for names that it looks up.
-        uri = _rebuild(uri, _authority(uri).rpartition("@")[2], _SRV_OPTIONS)
+        uri = _rebuild(uri, hosts_of(uri), _SRV_OPTIONS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parsed = parse_uri(uri, warn=False)

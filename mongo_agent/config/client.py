@@ -15,6 +15,7 @@ from mongo_agent.config.addresses import (
     REJECTIONS,
     SRV,
     STRING,
+    hosts_of,
     hosts_problem,
     of_set,
     split_hosts_value,
@@ -61,7 +62,7 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
         options["host"] = uri
-        address = _without_credentials(uri)
+        address = hosts_of(uri)
     else:
         replica_set, members = split_hosts_value(properties.hosts or "")
         address = members
@@ -163,11 +164,6 @@ def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
         yield problem
     elif string_options(uri).get("loadBalanced"):
         yield f"{STRING} has {LOAD_BALANCED}"
-
-
-def _without_credentials(uri: str) -> str:
-    rest = uri.partition("://")[2]
-    return rest.rpartition("@")[2].partition("/")[0].partition("?")[0]
 
 
 def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:

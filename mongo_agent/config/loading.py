@@ -196,11 +196,12 @@ def load_config(
         raise ConfigError(problem)
     captured = properties.namespaces()
     transformations = _transforms(loaded)
+    scopes = [Scope(*target.split(".", 1)) for target in dict.fromkeys(properties.capture_target)]
     return MongoConfig(
         loaded=loaded,
         client=client,
         namespaces=captured,
-        scopes=_scopes(properties),
+        scopes=tuple(scopes) or (Scope(),),
         stream=_stream_options(properties),
         snapshot=snapshot_settings(properties, captured),
         topic_of=naming(properties),
@@ -239,13 +240,6 @@ def directory_problems(config: MongoConfig) -> list[str]:
     if "file" in properties.signal_channels and properties.signal_file is not None:
         wanted.append(("signal.file", properties.signal_file.absolute().parent))
     return directories.directory_problems(wanted)
-
-
-def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:
-    if properties.capture_scope == "deployment":
-        return (Scope(),)
-    targets = dict.fromkeys(properties.capture_target)
-    return tuple(Scope(*target.split(".", 1)) for target in targets)
 
 
 def _stream_options(properties: MongoProperties) -> StreamOptions:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from bson import CodecOptions
+from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import ProtocolError, PyMongoError
@@ -20,6 +22,8 @@ from mongo_agent.documents import ClusterTime
 from sidecar.errors import SidecarError
 
 Client = MongoClient[Any]
+RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+"""Options that keep documents as bytes."""
 
 
 @contextmanager

@@ -76,8 +76,7 @@ def _execute(
 ) -> tuple[SnapshotProgress, SignalResult]:
     """Snapshot the matching collections, or replace the documents in their topics."""
     data = signal.data
-    _check_kind(data)
-    _check_fields(data, (_TYPE, _COLLECTIONS, _CONDITIONS, _REPLACE))
+    _check(data, (_TYPE, _COLLECTIONS, _CONDITIONS, _REPLACE))
     if _COLLECTIONS not in data:
         raise InvalidSignalError(
             f"`{_COLLECTIONS}` must list the collections to snapshot: names or regular "
@@ -160,8 +159,7 @@ def _stop(
     progress: SnapshotProgress, data: Mapping[str, Any]
 ) -> tuple[SnapshotProgress, SignalResult]:
     """Stop the snapshots of matching collections, or all snapshots without names."""
-    _check_kind(data, is_needed=True)
-    _check_fields(data, (_TYPE, _COLLECTIONS))
+    _check(data, (_TYPE, _COLLECTIONS), needs_type=True)
     names = _names(data)
     for name in names:
         _check_expression(name)
@@ -191,8 +189,7 @@ def _stop(
 def _pause(
     progress: SnapshotProgress, data: Mapping[str, Any], *, is_paused: bool
 ) -> tuple[SnapshotProgress, SignalResult]:
-    _check_kind(data)
-    _check_fields(data, (_TYPE,))
+    _check(data, (_TYPE,))
     if progress.is_paused == is_paused:
         state = "already paused" if is_paused else "not paused"
         return progress, SignalResult(True, f"Snapshots are {state}.")
@@ -202,17 +199,15 @@ def _pause(
     return progress.paused(is_paused), SignalResult(True, message)
 
 
-def _check_kind(data: Mapping[str, Any], *, is_needed: bool = False) -> None:
-    kind = data.get(_TYPE) if is_needed else data.get(_TYPE, _KINDS[0])
+def _check(data: Mapping[str, Any], known: Collection[str], *, needs_type: bool = False) -> None:
+    """Reject an unknown type, and unknown fields: a mistyped condition would otherwise snapshot too
+    many documents."""
+    kind = data.get(_TYPE) if needs_type else data.get(_TYPE, _KINDS[0])
     if not isinstance(kind, str) or kind.lower() not in _KINDS:
         raise InvalidSignalError(
             f"`data.{_TYPE}` is {kind!r}; it must be `incremental` or `blocking`, which the agent "
             "treats alike."
         )
-
-
-def _check_fields(data: Mapping[str, Any], known: Collection[str]) -> None:
-    """Reject unknown fields: a mistyped condition would otherwise snapshot too many documents."""
     unknown = sorted(data.keys() - set(known))
     if unknown:
         raise InvalidSignalError(

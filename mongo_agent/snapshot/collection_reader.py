@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import ReadPreference
 from pymongo.client_session import ClientSession
@@ -25,6 +24,7 @@ from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeou
 from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
 from mongo_agent.server.commands import (
+    RAW,
     Client,
     checked_time,
     decode_replies,
@@ -38,7 +38,6 @@ from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
 from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.fetch_size import FetchSize
 
-_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _FIELD = {"_id": 1}
 _EMPTY_RANGE = 51175
 """The server's code for a `min` that is not before `max`."""
@@ -294,10 +293,10 @@ class CollectionReader:
         self, snapshot: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
     ) -> CommandCursor[RawBSONDocument]:
         """Open a cursor; the driver keeps it on one server."""
-        database = self._client.get_database(snapshot.database, codec_options=_RAW)
+        database = self._client.get_database(snapshot.database, codec_options=RAW)
         with decode_replies():
             return database.cursor_command(
-                command, read_preference=self._read_preference, codec_options=_RAW, session=session
+                command, read_preference=self._read_preference, codec_options=RAW, session=session
             )
 
     def cluster_time(self) -> ClusterTime:

@@ -53,10 +53,14 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class LostTimeRange:
-    """Changes after `since` may be missing, up to the time of the record."""
+    """Changes after the position `since` may be missing, up to the time of the record.
+
+    `is_resnapshot`: the agent takes a new snapshot.
+    """
 
     since: Mapping[str, str]
     reason: str
+    is_resnapshot: bool = False
 
 
 @dataclass(frozen=True, slots=True)

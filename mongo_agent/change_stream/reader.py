@@ -24,7 +24,7 @@ from mongo_agent.change_stream.cursor import (
     read_cluster_time,
 )
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
-from mongo_agent.change_stream.recovery import LostHistory, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.recovery import RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.tokens import (
     NO_EVENTS,
     Token,
@@ -33,6 +33,7 @@ from mongo_agent.change_stream.tokens import (
     time_at,
     token_at,
 )
+from mongo_agent.dead_letters import LostTimeRange
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import (
     ChangeEvents,
@@ -67,7 +68,7 @@ class StreamBatch:
     transaction: MongoTransaction | None
     first_time: ClusterTime | None = None
     last_time: ClusterTime | None = None
-    lost: LostHistory | None = None
+    lost: LostTimeRange | None = None
     left_out: int = 0
     """Number of skipped events above 16 MiB."""
 
@@ -155,7 +156,7 @@ class StreamReader:
         self._changed = threading.Condition()
         self._closed = threading.Event()
         self._stopped_at_s = 0.0
-        self._lost: LostHistory | None = None
+        self._lost: LostTimeRange | None = None
         self._joiner = self._new_joiner()
         self._is_reread = False
         self._has_advanced = False

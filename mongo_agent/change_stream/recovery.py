@@ -8,6 +8,7 @@ from typing import Literal
 
 from mongo_agent.change_stream.options import OversizePolicy, can_read, remedy_of
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening, resumption
+from mongo_agent.dead_letters import LostTimeRange
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import Failure, authentication_message, authorisation_message
 from mongo_agent.server.releases import LargeEvents
@@ -34,22 +35,13 @@ class RecoveryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class LostHistory:
-    """Changes after `since` and before the new start of the stream are missing."""
-
-    since: StreamPosition
-    reason: str
-    is_resnapshot: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Reopen:
     """Reopen the stream; if `has_pause`, after the next back-off pause."""
 
     opening: Opening
     message: str
     has_pause: bool = True
-    lost: LostHistory | None = None
+    lost: LostTimeRange | None = None
     is_access_denied: bool = False
 
     def final_error(self, attempts: int) -> SidecarError:
@@ -147,5 +139,5 @@ def _without_history(
     is_resnapshot = rules.history_lost == "resnapshot"
     action = "takes a new snapshot" if is_resnapshot else "continues with a gap"
     reason = f"the offset{since} is lost and the agent {action}: {message}"
-    lost = LostHistory(position, message, is_resnapshot)
+    lost = LostTimeRange(position.values(), message, is_resnapshot)
     return Reopen(Opening(is_split=last.is_split), reason, has_pause=False, lost=lost)

@@ -21,7 +21,7 @@ from sidecar.cli.offsets import accept_prefix_command
 from sidecar.cli.offsets import start_problems as offset_problems
 from sidecar.cli.output import MessageReport, json_output, print_json, print_message, print_rows
 from sidecar.errors import ConfigError
-from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore
 
 _TOPIC_S = 60.0
 _UNNAMED = "the deployment"
@@ -149,22 +149,18 @@ def show(invocation: Invocation[MongoConfig]) -> None:
 def _load_offsets(config: MongoConfig) -> AgentOffsets:
     """Load the offsets; warn on stderr if only the previous copy is readable."""
     if config.properties.position_store == "kafka":
-        stored = _load_from_topic(config)
+        # Imported here, because the broker's client loads slowly.
+        from mongo_agent.offsets.kafka_store import load_offsets
+
+        # The name of the offsets in the topic depends on whether this is a shard.
+        config = assign_shard(config, ANSWER_MS).config or config
+        with connect(config) as (_, deployment):
+            stored = load_offsets(config, deployment)
     else:
         stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
         print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
     return parse_offsets(stored.values, stored_cluster(stored.values))
-
-
-def _load_from_topic(config: MongoConfig) -> StoredOffsets:
-    """Load the offsets from the topic; their name depends on whether this is a shard."""
-    # Imported here, because the broker's client loads slowly.
-    from mongo_agent.offsets.kafka_store import load_offsets
-
-    config = assign_shard(config, ANSWER_MS).config or config
-    with connect(config) as (_, deployment):
-        return load_offsets(config, deployment)
 
 
 def _row(name: str, shown: ShownStream, second: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.tokens import UnreadableEventError, token_at
-from mongo_agent.dead_letters import DeadLetterWriter, LostTimeRange, Unreadable
+from mongo_agent.dead_letters import DeadLetterWriter, Unreadable
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
@@ -171,7 +171,7 @@ class Stream:
     def _keep_read_losses(self, read: StreamBatch) -> bool:
         """Record a loss and dead letters; return False until all are recorded."""
         if (lost := read.lost) is not None and not self._kept:
-            if not self._dead_letters.note_gap(LostTimeRange(lost.since.values(), lost.reason)):
+            if not self._dead_letters.note_gap(lost):
                 return False
             self._kept = 1
             if lost.is_resnapshot:

@@ -325,8 +325,8 @@ class Snapshotter:
             return False
         if read.window.is_void or read.future.exception() is not None:
             return True
-        read.window.rows = read.future.result().rows
-        return read.window.has_passed(self._passed)
+        # The window ends once all events up to the time after the read are delivered.
+        return read.future.result().rows.read_to <= self._passed
 
     def _take_isolated(self, read: ChunkRead) -> list[EncodedChunk]:
         """Like `_take_read`, but an error in a read or its messages affects only its collection."""
@@ -355,7 +355,7 @@ class Snapshotter:
         if parts is None:
             documents, time = content.rows.documents, self._point
             if window is not None:
-                documents, time = window.documents(), content.rows.read_to
+                documents, time = window.untouched(documents), content.rows.read_to
             after = _after(before, snapshot, read.chunk, content)
             edges = edge_markers(snapshot, before, after)
             parts = encode_chunk(

@@ -12,9 +12,7 @@ from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
 from mongo_agent.capture.match_stage import CHANGES
-from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import id_document
-from mongo_agent.snapshot.collection_reader import ChunkDocuments
 
 _HARMLESS = (
     *("create", "createIndexes", "dropIndexes", "modify", "endOfTransaction"),
@@ -57,11 +55,10 @@ def touches(event: bytes) -> Iterator[EventScope]:
 
 @dataclass
 class Window:
-    """A chunk between the start of its read and its delivery. `rows` are set after the read."""
+    """A chunk between the start of its read and its delivery."""
 
     database: str
     collection: str
-    rows: ChunkDocuments | None = None
     touched: set[bytes] = field(default_factory=set)
     is_void: bool = False
 
@@ -77,13 +74,8 @@ class Window:
         else:
             self.touched.add(touch.document)
 
-    def has_passed(self, time: ClusterTime) -> bool:
-        """Whether the window has ended once all events up to `time` are delivered."""
-        return self.rows is not None and self.rows.read_to <= time
-
-    def documents(self) -> tuple[bytes, ...]:
+    def untouched(self, documents: tuple[bytes, ...]) -> tuple[bytes, ...]:
         """Return the documents without an event."""
-        assert self.rows is not None
         if not self.touched:
-            return self.rows.documents
-        return tuple(each for each in self.rows.documents if id_document(each) not in self.touched)
+            return documents
+        return tuple(each for each in documents if id_document(each) not in self.touched)

@@ -14,9 +14,9 @@ import pytest
 from mongo_agent import metrics
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
-from mongo_agent.change_stream.recovery import LostHistory, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.recovery import RecoveryPolicy, Reopen, recovery
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.dead_letters import DeadLetterWriter, Quarantine, Usage
+from mongo_agent.dead_letters import DeadLetterWriter, LostTimeRange, Quarantine, Usage
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics
@@ -52,7 +52,7 @@ class StreamHarness:
     def read(
         self,
         *events: bytes,
-        lost: LostHistory | None = None,
+        lost: LostTimeRange | None = None,
         left_out: int = 0,
         ends_agent: bool = False,
     ) -> bool:
@@ -106,7 +106,7 @@ def rejected(harness: StreamHarness) -> None:
 
 
 def gap(harness: StreamHarness) -> None:
-    assert harness.read(lost=LostHistory(STREAM, "the oplog is short", is_resnapshot=False))
+    assert harness.read(lost=LostTimeRange(STREAM.values(), "the oplog is short"))
 
 
 # By the label `reason` of cdc_quarantined_total: the cause, and the condition.
@@ -148,7 +148,7 @@ def test_full_quarantine_blocks_delivery_and_fails_the_agent(
     kept = {
         metrics.UNREADABLE: lambda: harness.read(BROKEN),
         metrics.REJECTED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
-        metrics.GAP: lambda: harness.read(lost=LostHistory(STREAM, "short", is_resnapshot=False)),
+        metrics.GAP: lambda: harness.read(lost=LostTimeRange(STREAM.values(), "short")),
     }[reason]()
     assert not kept
     assert harness.placed == 0, "nothing behind it moves"
@@ -263,5 +263,5 @@ def test_failed_stream_reports_a_remedy_or_records_the_gap(
     assert begins_anew == (found.lost is not None)
     if found.lost is not None:
         assert rules.history_lost in ("skip", "resnapshot")
-        assert found.lost.since == STREAM
+        assert found.lost.since == STREAM.values()
         assert found.lost.is_resnapshot == (rules.history_lost == "resnapshot")

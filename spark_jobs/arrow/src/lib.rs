@@ -6,17 +6,17 @@
 //! (section 6) lists the types. For bytes that do not fit their type, the error states the column,
 //! the row and the type. Decoding never guesses and never panics.
 
-mod arrow_type;
 mod column;
 mod error;
 mod input;
+mod nested_types;
 mod partition_key;
 mod rendering;
 mod table;
 mod typed_column;
 
-pub use arrow_type::arrow_type;
-pub use column::{Column, Element, column};
+pub use column::{Column, Element, ListEnds, column};
 pub use error::{DecodeError, Misfit};
+pub use input::Bytes;
 pub use rendering::Rendering;
 pub use table::{Names, Table};

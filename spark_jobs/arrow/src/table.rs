@@ -9,7 +9,7 @@ use commitlog_core::schema::{self, ColumnKind};
 
 use crate::input::{ByteLists, Bytes, Elements};
 use crate::typed_column::{Source, TypedColumn};
-use crate::{DecodeError, Misfit, Rendering, partition_key};
+use crate::{Column, DecodeError, Misfit, Rendering, partition_key};
 
 /// Names of batch columns that are not table columns.
 #[derive(Debug, Clone, Default)]
@@ -244,18 +244,13 @@ impl Table {
             );
             self.batch_error(&typed.name, &reason)
         })?;
-        let mut typed_array = typed.array();
         let mut row_elements = Vec::new();
-        for row in 0..batch.len() {
-            let appended = if elements.get(row, &mut row_elements) {
-                typed_array.append_elements(&mut row_elements)
-            } else {
-                Err(Misfit::NoPath)
-            };
-            appended.map_err(|cause| self.value_error(&typed.name, row, cause))?;
-        }
-        let finished = typed_array.finish();
-        finished.map_err(|error| self.batch_error(&typed.name, &error.to_string()))
+        self.decode_rows(typed, batch.len(), |array, row| {
+            if !elements.get(row, &mut row_elements) {
+                return Err(Misfit::NoPath);
+            }
+            array.append_elements(&mut row_elements)
+        })
     }
 
     fn decode_bytes<'a>(
@@ -264,10 +259,19 @@ impl Table {
         rows: usize,
         bytes: impl Fn(usize) -> Option<&'a [u8]>,
     ) -> Result<ArrayRef, DecodeError> {
+        self.decode_rows(typed, rows, |array, row| array.append(bytes(row)))
+    }
+
+    /// Decodes the rows that `append` appends one by one.
+    fn decode_rows(
+        &self,
+        typed: &TypedColumn,
+        rows: usize,
+        mut append: impl FnMut(&mut dyn Column, usize) -> Result<(), Misfit>,
+    ) -> Result<ArrayRef, DecodeError> {
         let mut array = typed.array();
         for row in 0..rows {
-            array
-                .append(bytes(row))
+            append(array.as_mut(), row)
                 .map_err(|cause| self.value_error(&typed.name, row, cause))?;
         }
         let finished = array.finish();

@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
-use arrow_schema::{Field, FieldRef};
+use arrow_array::Array;
+use arrow_schema::{DataType, Field, FieldRef};
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema;
 
+use crate::Rendering;
 use crate::column::{Column, RawElements, column};
-use crate::{Rendering, arrow_type};
+use crate::nested_types::holds;
 
 /// Which column of a batch contains the bytes of a table column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,25 +35,25 @@ impl TypedColumn {
             Rendering::Raw => CqlType::Blob,
             _ => column.cql_type.clone(),
         };
-        let data_type = if rendering == Rendering::Raw && column.multi_cell {
-            RawElements::data_type()
-        } else {
-            arrow_type(&cql_type, rendering)
-        };
-        Self {
+        let mut typed = Self {
             name: column.name.clone(),
             multi_cell: column.multi_cell,
             source,
-            field: Arc::new(Field::new(&column.name, data_type, true)),
+            field: Arc::new(Field::new(&column.name, DataType::Null, true)),
             cql_type,
             rendering,
+        };
+        // The type of an empty array, which always finishes, is that of every array.
+        if let Ok(array) = typed.array().finish() {
+            typed.field = Arc::new(Field::new(&column.name, array.data_type().clone(), true));
         }
+        typed
     }
 
     /// Creates an empty array builder for the values.
     pub fn array(&self) -> Box<dyn Column> {
         if self.rendering == Rendering::Raw && self.multi_cell {
-            Box::new(RawElements::new())
+            Box::<RawElements>::default()
         } else {
             column(&self.cql_type, self.rendering)
         }
@@ -59,20 +61,7 @@ impl TypedColumn {
 
     /// Whether the column's type supports a rendering.
     pub fn allows(&self, rendering: Rendering) -> bool {
-        !matches!(rendering, Rendering::Decimal { .. }) || holds_number(&self.cql_type)
-    }
-}
-
-/// Whether a type is or contains a `decimal` or `varint`.
-fn holds_number(cql_type: &CqlType) -> bool {
-    match cql_type {
-        CqlType::Decimal | CqlType::VarInt => true,
-        CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
-            holds_number(element)
-        }
-        CqlType::Map(key, value) => holds_number(key) || holds_number(value),
-        CqlType::Tuple(fields) => fields.iter().any(holds_number),
-        CqlType::Udt(user_type) => user_type.fields.iter().any(|f| holds_number(&f.cql_type)),
-        _ => false,
+        let is_number = |cql_type: &CqlType| matches!(cql_type, CqlType::Decimal | CqlType::VarInt);
+        !matches!(rendering, Rendering::Decimal { .. }) || holds(&self.cql_type, &is_number)
     }
 }

@@ -1,70 +1,44 @@
-use arrow_array::builder::{ArrayBuilder, Decimal128Builder};
+use arrow_array::builder::Decimal128Builder;
 use arrow_schema::DataType;
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::decimal::{Decimal, Integer};
 use commitlog_events::value::text;
 
-use super::{Column, one_cell};
+use super::Column;
+use super::cells::cells;
 use crate::Misfit;
 
 /// `decimal` and `varint` at a fixed scale. Values that do not fit exactly are rejected.
-pub struct Decimals {
-    cql_type: CqlType,
-    precision: u8,
-    scale: i8,
-    builder: Decimal128Builder,
-}
-
-impl Decimals {
-    pub fn new(cql_type: &CqlType, precision: u8, scale: i8) -> Self {
-        Self {
-            cql_type: cql_type.clone(),
-            precision,
-            scale,
-            builder: Decimal128Builder::new()
-                .with_data_type(DataType::Decimal128(precision, scale)),
-        }
-    }
-
-    fn parse<'a>(&self, bytes: &'a [u8]) -> Result<Decimal<'a>, Misfit> {
-        Ok(match self.cql_type {
+pub fn decimals(cql_type: &CqlType, precision: u8, scale: i8) -> Box<dyn Column> {
+    let own_type = cql_type.clone();
+    let append = move |builder: &mut Decimal128Builder, bytes: &[u8]| {
+        let decimal = match own_type {
             CqlType::VarInt => Decimal {
                 scale: 0,
                 unscaled: Integer::new(bytes),
             },
             _ => Decimal::parse(bytes)?,
-        })
-    }
-
-    #[cold]
-    fn misfit(&self, bytes: &[u8]) -> Misfit {
-        let mut value = Vec::new();
-        if let Err(error) = text::write_text(&mut value, &self.cql_type, bytes) {
-            return error.into();
-        }
-        Misfit::Decimal {
-            value: String::from_utf8_lossy(&value).into_owned(),
-            precision: self.precision,
-            scale: self.scale,
-        }
-    }
+        };
+        let number = rescale(decimal, precision, scale);
+        builder.append_value(number.ok_or_else(|| misfit(&own_type, bytes, precision, scale))?);
+        Ok(())
+    };
+    let data_type = DataType::Decimal128(precision, scale);
+    let builder = Decimal128Builder::new().with_data_type(data_type);
+    cells(cql_type, builder, Decimal128Builder::append_null, append)
 }
 
-impl Column for Decimals {
-    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
-        match bytes {
-            None | Some([]) => self.builder.append_null(),
-            Some(bytes) => {
-                let decimal = self.parse(bytes)?;
-                let number = rescale(decimal, self.precision, self.scale);
-                let number = number.ok_or_else(|| self.misfit(bytes))?;
-                self.builder.append_value(number);
-            }
-        }
-        Ok(())
+#[cold]
+fn misfit(cql_type: &CqlType, bytes: &[u8], precision: u8, scale: i8) -> Misfit {
+    let mut value = Vec::new();
+    if let Err(error) = text::write_text(&mut value, cql_type, bytes) {
+        return error.into();
     }
-
-    one_cell!();
+    Misfit::Decimal {
+        value: String::from_utf8_lossy(&value).into_owned(),
+        precision,
+        scale,
+    }
 }
 
 /// Converts a number to `scale`. Returns `None` if the result is inexact or exceeds `precision`.

@@ -3,13 +3,12 @@ use std::sync::Arc;
 use arrow_array::builder::{ArrayBuilder, Int32Builder, Int64Builder};
 use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBufferBuilder;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType, Field, Fields};
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::Duration;
 
 use super::{Column, Element, not_multi_cell};
 use crate::Misfit;
-use crate::arrow_type::duration_fields;
 
 /// `duration` as its three parts, which cannot be added up without a calendar.
 pub struct Durations {
@@ -53,12 +52,17 @@ impl Column for Durations {
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let fields = Fields::from(vec![
+            Field::new("months", DataType::Int32, true),
+            Field::new("days", DataType::Int32, true),
+            Field::new("nanoseconds", DataType::Int64, true),
+        ]);
         let parts: Vec<ArrayRef> = vec![
             Arc::new(self.months.finish()),
             Arc::new(self.days.finish()),
             Arc::new(self.nanoseconds.finish()),
         ];
-        let array = StructArray::try_new(duration_fields(), parts, self.nulls.finish())?;
+        let array = StructArray::try_new(fields, parts, self.nulls.finish())?;
         Ok(Arc::new(array))
     }
 }

@@ -1,36 +1,33 @@
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StructArray};
+use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, Field};
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{ValueError, ValueReader, fixed};
 
 use super::{Column, Element, not_multi_cell};
-use crate::arrow_type::named_fields;
-use crate::{Misfit, Rendering, arrow_type};
+use crate::nested_types::named_fields;
+use crate::{Misfit, Rendering};
 
 /// `tuple` and user types. Missing trailing fields are null: they were added to the type after the
 /// value was written.
 pub struct Fields {
     cql_type: CqlType,
-    schema: arrow_schema::Fields,
+    names: Vec<String>,
     columns: Vec<Box<dyn Column>>,
     nulls: NullBufferBuilder,
 }
 
 impl Fields {
     pub fn new(cql_type: &CqlType, rendering: Rendering) -> Self {
-        let (schema, columns): (Vec<_>, _) = named_fields(cql_type)
-            .into_iter()
-            .map(|(name, ty)| {
-                let field = Field::new(name, arrow_type(ty, rendering), true);
-                (field, super::column(ty, rendering))
-            })
+        let fields = named_fields(cql_type).into_iter();
+        let (names, columns) = fields
+            .map(|(name, ty)| (name, super::column(ty, rendering)))
             .unzip();
         Self {
             cql_type: cql_type.clone(),
-            schema: schema.into(),
+            names,
             columns,
             nulls: NullBufferBuilder::new(0),
         }
@@ -86,11 +83,13 @@ impl Column for Fields {
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let schema = self.schema.clone();
         let arrays: Result<Vec<_>, _> = self.columns.iter_mut().map(|c| c.finish()).collect();
-        let length = self.nulls.len();
+        let arrays = arrays?;
+        let fields = self.names.iter().zip(&arrays);
+        let fields = fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true));
+        let (fields, length) = (fields.collect(), self.nulls.len());
         let nulls = self.nulls.finish();
-        let array = StructArray::try_new_with_length(schema, arrays?, nulls, length)?;
+        let array = StructArray::try_new_with_length(fields, arrays, nulls, length)?;
         Ok(Arc::new(array))
     }
 }

@@ -1,24 +1,18 @@
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, ListArray};
-use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::ValueReader;
 
 use super::order;
-use super::{Column, Element, not_multi_cell, offset};
-use crate::arrow_type::element_field;
-use crate::{Misfit, Rendering, arrow_type};
+use super::{Column, Element, ListEnds, not_multi_cell, offset};
+use crate::{Misfit, Rendering};
 
 /// `list`, `set` and `vector`.
 pub struct List {
     cql_type: CqlType,
     element_type: CqlType,
-    rendering: Rendering,
     elements: Box<dyn Column>,
-    offsets: Vec<i32>,
-    nulls: NullBufferBuilder,
+    ends: ListEnds,
 }
 
 impl List {
@@ -34,15 +28,12 @@ impl List {
             cql_type: cql_type.clone(),
             elements: super::column(&element_type, rendering),
             element_type,
-            rendering,
-            offsets: vec![0],
-            nulls: NullBufferBuilder::new(0),
+            ends: ListEnds::default(),
         }
     }
 
     fn end_row(&mut self, is_there: bool) -> Result<(), Misfit> {
-        self.offsets.push(offset(self.elements.rows())?);
-        self.nulls.append(is_there);
+        self.ends.end(offset(self.elements.rows())?, is_there);
         Ok(())
     }
 
@@ -94,17 +85,11 @@ impl Column for List {
     }
 
     fn rows(&self) -> usize {
-        self.nulls.len()
+        self.ends.rows()
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        let array = ListArray::try_new(
-            element_field(arrow_type(&self.element_type, self.rendering)),
-            OffsetBuffer::new(ScalarBuffer::from(offsets)),
-            self.elements.finish()?,
-            self.nulls.finish(),
-        )?;
-        Ok(Arc::new(array))
+        let elements = self.elements.finish()?;
+        self.ends.finish_lists(elements)
     }
 }

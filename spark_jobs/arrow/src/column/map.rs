@@ -1,28 +1,24 @@
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
-use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_array::{Array, ArrayRef, MapArray, StructArray};
+use arrow_schema::{ArrowError, Field, Fields};
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{ValueReader, cql_name};
 
 use super::order;
-use super::{Column, Element, has_empty, offset};
-use crate::arrow_type::{element_field, entry_fields, holds_map};
-use crate::{Misfit, Rendering, arrow_type};
+use super::{Column, Element, ListEnds, has_empty, offset};
+use crate::nested_types::holds;
+use crate::{Misfit, Rendering};
 
-/// `map`: a map, or a list of entries if its keys contain maps.
+/// `map`: a map, or a list of entries if its keys contain maps, which Spark does not allow.
 pub struct Map {
     cql_type: CqlType,
-    rendering: Rendering,
     entries: Entries,
-    offsets: Vec<i32>,
-    nulls: NullBufferBuilder,
+    ends: ListEnds,
 }
 
 struct Entries {
     key_type: CqlType,
-    value_type: CqlType,
     is_list: bool,
     keys: Box<dyn Column>,
     values: Box<dyn Column>,
@@ -51,22 +47,19 @@ impl Map {
     pub fn new(cql_type: &CqlType, key: &CqlType, value: &CqlType, rendering: Rendering) -> Self {
         Self {
             cql_type: cql_type.clone(),
-            rendering,
             entries: Entries {
                 key_type: key.clone(),
-                value_type: value.clone(),
-                is_list: holds_map(key),
+                is_list: holds(key, &|cql_type| matches!(cql_type, CqlType::Map(..))),
                 keys: super::column(key, rendering),
                 values: super::column(value, rendering),
             },
-            offsets: vec![0],
-            nulls: NullBufferBuilder::new(0),
+            ends: ListEnds::default(),
         }
     }
 
     fn end_row(&mut self, is_there: bool) -> Result<(), Misfit> {
-        self.offsets.push(offset(self.entries.keys.rows())?);
-        self.nulls.append(is_there);
+        let entries = offset(self.entries.keys.rows())?;
+        self.ends.end(entries, is_there);
         Ok(())
     }
 }
@@ -96,32 +89,23 @@ impl Column for Map {
     }
 
     fn rows(&self) -> usize {
-        self.nulls.len()
+        self.ends.rows()
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let fields = entry_fields(
-            arrow_type(&self.entries.key_type, self.rendering),
-            arrow_type(&self.entries.value_type, self.rendering),
-            self.entries.is_list,
-        );
-        let arrays = vec![self.entries.keys.finish()?, self.entries.values.finish()?];
-        let entries = StructArray::try_new(fields.clone(), arrays, None)?;
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        let nulls = self.nulls.finish();
-        let entries_type = DataType::Struct(fields);
-        Ok(if self.entries.is_list {
-            let field = element_field(entries_type);
-            Arc::new(ListArray::try_new(
-                field,
-                offsets,
-                Arc::new(entries),
-                nulls,
-            )?)
-        } else {
-            let field = Arc::new(Field::new("entries", entries_type, false));
-            Arc::new(MapArray::try_new(field, offsets, entries, nulls, false)?)
-        })
+        let is_list = self.entries.is_list;
+        let (keys, values) = (self.entries.keys.finish()?, self.entries.values.finish()?);
+        let fields = Fields::from(vec![
+            Field::new("key", keys.data_type().clone(), is_list),
+            Field::new("value", values.data_type().clone(), true),
+        ]);
+        let entries = StructArray::try_new(fields, vec![keys, values], None)?;
+        if is_list {
+            return self.ends.finish_lists(Arc::new(entries));
+        }
+        let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+        let (offsets, nulls) = self.ends.finish();
+        let maps = MapArray::try_new(field, offsets, entries, nulls, false)?;
+        Ok(Arc::new(maps))
     }
 }

@@ -1,26 +1,26 @@
-//! Array builders, one file per kind of column.
+//! Array builders for the columns of each type.
 
-mod boolean;
-mod bytes;
+mod cells;
 mod decimal;
 mod duration;
 mod fields;
-mod fixed;
 mod list;
+mod list_ends;
 mod map;
 mod order;
-mod printed;
 mod raw;
 
 use arrow_array::ArrayRef;
-use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+use arrow_array::builder::{
+    BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int8Builder, Int16Builder,
+    Int32Builder, Int64Builder, TimestampMicrosecondBuilder,
 };
 use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::{ValueError, counter_total, fixed as exactly};
+use commitlog_events::value::{ValueError, counter_total, fixed};
 
+use cells::{cells, numbers};
+pub use list_ends::ListEnds;
 pub(crate) use raw::RawElements;
 
 use crate::{Misfit, Rendering};
@@ -33,24 +33,6 @@ pub struct Element<'a> {
     /// `None` means null. Unused in sets.
     pub value: Option<&'a [u8]>,
 }
-
-/// Implements the rest of [`Column`] for single-cell values; `self.builder` builds the array.
-macro_rules! one_cell {
-    () => {
-        fn append_elements(&mut self, _: &mut [$crate::column::Element<'_>]) -> Result<(), Misfit> {
-            Err($crate::column::not_multi_cell(&self.cql_type))
-        }
-
-        fn rows(&self) -> usize {
-            self.builder.len()
-        }
-
-        fn finish(&mut self) -> Result<arrow_array::ArrayRef, arrow_schema::ArrowError> {
-            Ok(std::sync::Arc::new(self.builder.finish()))
-        }
-    };
-}
-use one_cell;
 
 /// Builds a typed array, one value at a time.
 ///
@@ -73,50 +55,62 @@ pub trait Column {
 /// Creates an empty column for values of a type.
 pub fn column(cql_type: &CqlType, rendering: Rendering) -> Box<dyn Column> {
     match (cql_type, rendering) {
-        (CqlType::Ascii | CqlType::Text, _) => Box::new(bytes::Text::new(cql_type)),
-        (CqlType::Blob | CqlType::Custom(_) | CqlType::Empty, _) => {
-            Box::new(bytes::Binary::new(cql_type))
+        (CqlType::Ascii | CqlType::Text, _) => cells::texts(cql_type),
+        (CqlType::Blob | CqlType::Custom(_) | CqlType::Empty, _) => cells::blobs(cql_type),
+        // Any byte except 0 is true.
+        (CqlType::Boolean, _) => {
+            let builder = BooleanBuilder::new();
+            cells(
+                cql_type,
+                builder,
+                BooleanBuilder::append_null,
+                |builder, bytes| {
+                    let [byte] = fixed(&CqlType::Boolean, bytes)?;
+                    builder.append_value(byte != 0);
+                    Ok(())
+                },
+            )
         }
-        (CqlType::Boolean, _) => Box::new(boolean::Boolean::default()),
-        (CqlType::TinyInt, _) => fixed::boxed::<Int8Type>(cql_type, |bytes| {
-            Ok(i8::from_be_bytes(exactly(&CqlType::TinyInt, bytes)?))
-        }),
-        (CqlType::SmallInt, _) => fixed::boxed::<Int16Type>(cql_type, |bytes| {
-            Ok(i16::from_be_bytes(exactly(&CqlType::SmallInt, bytes)?))
-        }),
-        (CqlType::Int, _) => fixed::boxed::<Int32Type>(cql_type, |bytes| {
-            Ok(i32::from_be_bytes(exactly(&CqlType::Int, bytes)?))
-        }),
-        (CqlType::BigInt, _) => fixed::boxed::<Int64Type>(cql_type, |bytes| {
-            Ok(i64::from_be_bytes(exactly(&CqlType::BigInt, bytes)?))
-        }),
-        (CqlType::Time, _) => fixed::boxed::<Int64Type>(cql_type, |bytes| {
-            Ok(i64::from_be_bytes(exactly(&CqlType::Time, bytes)?))
-        }),
+        (CqlType::TinyInt, _) => numbers(cql_type, Int8Builder::new(), i8::from_be_bytes),
+        (CqlType::SmallInt, _) => numbers(cql_type, Int16Builder::new(), i16::from_be_bytes),
+        (CqlType::Int, _) => numbers(cql_type, Int32Builder::new(), i32::from_be_bytes),
+        (CqlType::BigInt | CqlType::Time, _) => {
+            numbers(cql_type, Int64Builder::new(), i64::from_be_bytes)
+        }
         (CqlType::Counter, _) => {
-            fixed::boxed::<Int64Type>(cql_type, |bytes| Ok(read_counter(bytes)?))
+            let builder = Int64Builder::new();
+            cells(
+                cql_type,
+                builder,
+                Int64Builder::append_null,
+                |builder, bytes| {
+                    builder.append_value(read_counter(bytes)?);
+                    Ok(())
+                },
+            )
         }
-        (CqlType::Float, _) => fixed::boxed::<Float32Type>(cql_type, |bytes| {
-            Ok(f32::from_be_bytes(exactly(&CqlType::Float, bytes)?))
-        }),
-        (CqlType::Double, _) => fixed::boxed::<Float64Type>(cql_type, |bytes| {
-            Ok(f64::from_be_bytes(exactly(&CqlType::Double, bytes)?))
-        }),
+        (CqlType::Float, _) => numbers(cql_type, Float32Builder::new(), f32::from_be_bytes),
+        (CqlType::Double, _) => numbers(cql_type, Float64Builder::new(), f64::from_be_bytes),
         // 1970-01-01 is stored as 2^31.
-        (CqlType::Date, _) => fixed::boxed::<Date32Type>(cql_type, |bytes| {
-            Ok(i32::from_be_bytes(exactly(&CqlType::Date, bytes)?) ^ i32::MIN)
+        (CqlType::Date, _) => numbers(cql_type, Date32Builder::new(), |bytes| {
+            i32::from_be_bytes(bytes) ^ i32::MIN
         }),
         (CqlType::Timestamp, _) => {
-            fixed::boxed::<TimestampMicrosecondType>(cql_type, read_timestamp)
+            let builder = TimestampMicrosecondBuilder::new().with_timezone("UTC");
+            let append_null = TimestampMicrosecondBuilder::append_null;
+            cells(cql_type, builder, append_null, |builder, bytes| {
+                builder.append_value(read_timestamp(bytes)?);
+                Ok(())
+            })
         }
         (CqlType::Duration, _) => Box::new(duration::Durations::default()),
         (CqlType::Decimal | CqlType::VarInt, Rendering::Decimal { precision, scale }) => {
-            Box::new(decimal::Decimals::new(cql_type, precision, scale))
+            decimal::decimals(cql_type, precision, scale)
         }
         (
             CqlType::Decimal | CqlType::VarInt | CqlType::Inet | CqlType::Uuid | CqlType::TimeUuid,
             _,
-        ) => Box::new(printed::Printed::new(cql_type)),
+        ) => cells::printed(cql_type),
         (CqlType::List(_) | CqlType::Set(_) | CqlType::Vector(..), _) => {
             Box::new(list::List::new(cql_type, rendering))
         }
@@ -136,7 +130,7 @@ fn read_counter(bytes: &[u8]) -> Result<i64, ValueError> {
 }
 
 fn read_timestamp(bytes: &[u8]) -> Result<i64, Misfit> {
-    let millis = i64::from_be_bytes(exactly(&CqlType::Timestamp, bytes)?);
+    let millis = i64::from_be_bytes(fixed(&CqlType::Timestamp, bytes)?);
     millis.checked_mul(1000).ok_or(Misfit::Timestamp { millis })
 }
 

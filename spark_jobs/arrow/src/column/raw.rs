@@ -1,44 +1,19 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{ArrayBuilder, BinaryBuilder};
-use arrow_array::{ArrayRef, ListArray, StructArray};
-use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use commitlog_core::cql_type::CqlType;
 
-use super::{Column, Element, check_room, not_multi_cell, offset};
+use super::{Column, Element, ListEnds, check_room, not_multi_cell, offset};
 use crate::Misfit;
-use crate::arrow_type::element_field;
 
 /// Undecoded elements, in the order of the input.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RawElements {
     paths: BinaryBuilder,
     values: BinaryBuilder,
-    offsets: Vec<i32>,
-    nulls: NullBufferBuilder,
-}
-
-impl RawElements {
-    pub fn new() -> Self {
-        Self {
-            paths: BinaryBuilder::new(),
-            values: BinaryBuilder::new(),
-            offsets: vec![0],
-            nulls: NullBufferBuilder::new(0),
-        }
-    }
-
-    pub fn data_type() -> DataType {
-        DataType::List(element_field(DataType::Struct(Self::fields())))
-    }
-
-    fn fields() -> Fields {
-        Fields::from(vec![
-            Field::new("path", DataType::Binary, true),
-            Field::new("value", DataType::Binary, true),
-        ])
-    }
+    ends: ListEnds,
 }
 
 impl Column for RawElements {
@@ -54,28 +29,22 @@ impl Column for RawElements {
             self.paths.append_value(element.path);
             self.values.append_option(element.value);
         }
-        self.offsets.push(offset(self.paths.len())?);
-        self.nulls.append(!elements.is_empty());
+        let total = offset(self.paths.len())?;
+        self.ends.end(total, !elements.is_empty());
         Ok(())
     }
 
     fn rows(&self) -> usize {
-        self.nulls.len()
+        self.ends.rows()
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let fields = ["path", "value"].map(|name| Field::new(name, DataType::Binary, true));
         let arrays: Vec<ArrayRef> = vec![
             Arc::new(self.paths.finish()),
             Arc::new(self.values.finish()),
         ];
-        let elements = StructArray::try_new(Self::fields(), arrays, None)?;
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        let array = ListArray::try_new(
-            element_field(DataType::Struct(Self::fields())),
-            OffsetBuffer::new(ScalarBuffer::from(offsets)),
-            Arc::new(elements),
-            self.nulls.finish(),
-        )?;
-        Ok(Arc::new(array))
+        let elements = StructArray::try_new(Fields::from_iter(fields), arrays, None)?;
+        self.ends.finish_lists(Arc::new(elements))
     }
 }

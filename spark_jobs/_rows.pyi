@@ -2,7 +2,7 @@
 the public interface."""
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Final, final
+from typing import Final, Literal, final
 
 from commitlog import Schema
 
@@ -23,33 +23,17 @@ class TableMerger:
         """Raise SchemaError unless exactly one table matches."""
     table_schema: Final[Schema]
     """The schema of this table only."""
-    def rows(
+    def visible(
         self,
+        form: Literal["rows", "typed", "first_changes"],
         *,
         now_s: int,
         truncated_us: int | None = None,
         until_us: int | None = None,
         without_us: tuple[int, int] | None = None,
     ) -> MergeSession:
-        """Visible rows with raw values."""
-    def typed(
-        self,
-        *,
-        now_s: int,
-        truncated_us: int | None = None,
-        until_us: int | None = None,
-        without_us: tuple[int, int] | None = None,
-    ) -> MergeSession:
-        """Visible rows with the columns of `SELECT *`."""
-    def first_changes(
-        self,
-        *,
-        now_s: int,
-        truncated_us: int | None = None,
-        until_us: int | None = None,
-        without_us: tuple[int, int] | None = None,
-    ) -> MergeSession:
-        """Visible rows as changes from an empty table. All input must be `is_new`."""
+        """Visible rows with raw values (`rows`), with the columns of `SELECT *` (`typed`), or as
+        changes from an empty table (`first_changes`). For these, all input must be `is_new`."""
     def changes(
         self,
         *,

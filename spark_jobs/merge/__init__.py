@@ -112,12 +112,12 @@ class Merger:
 
     @property
     def rows_schema(self) -> pa.Schema:
-        return pa.schema(self._merger.rows(now_s=0))
+        return pa.schema(self._merger.visible("rows", now_s=0))
 
     @property
     def typed_schema(self) -> pa.Schema:
         """`cdc_row_id`, then the columns of `SELECT *`."""
-        return pa.schema(self._merger.typed(now_s=0))
+        return pa.schema(self._merger.visible("typed", now_s=0))
 
     @property
     def changes_schema(self) -> pa.Schema:
@@ -130,7 +130,7 @@ class Merger:
 
         `ck` is null in the single row of a partition that has only static values. `live` is the
         row marker of an INSERT, or null. The `value` of a counter is its sum, in eight bytes."""
-        return _run(self._merger.rows(**options), batches)
+        return _run(self._merger.visible("rows", **options), batches)
 
     def typed(
         self, batches: Iterable[pa.RecordBatch], **options: Unpack[ReadOptions]
@@ -138,7 +138,7 @@ class Merger:
         """The visible rows at a second with the columns of `typed_schema`.
 
         `cdc_row_id` is a 16-byte hash of the partition key and the clustering key."""
-        return _run(self._merger.typed(**options), batches)
+        return _run(self._merger.visible("typed", **options), batches)
 
     def first_changes(
         self, batches: Iterable[pa.RecordBatch], **options: Unpack[ReadOptions]
@@ -146,7 +146,7 @@ class Merger:
         """The rows of `typed` as `changes` from an empty table.
 
         A row with a value that has no typed form is `rejected`. All input must be `is_new`."""
-        return _run(self._merger.first_changes(**options), batches)
+        return _run(self._merger.visible("first_changes", **options), batches)
 
     def changes(
         self, batches: Iterable[pa.RecordBatch], **options: Unpack[ChangeOptions]

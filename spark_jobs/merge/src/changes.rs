@@ -12,11 +12,12 @@ mod timeline;
 use arrow_array::StructArray;
 use arrow_schema::Fields;
 
+use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
 use crate::evaluation::{Evaluation, View};
-use crate::output::ChangeRows;
-use crate::partition::RangeDeletion;
+use crate::output::{Cause, ChangeRows};
+use crate::partition::{RangeDeletion, RowWrite};
 use crate::ranges::RangeSweep;
 use crate::row::MergedRow;
 use timeline::Timeline;
@@ -36,7 +37,6 @@ pub struct Changes {
     begun: Vec<RangeDeletion>,
     /// The sweep over `old_ranges`.
     sweep: RangeSweep,
-    place: usize,
     row: MergedRow,
     /// Step and index of each new write to the current row.
     writes: Vec<(usize, usize)>,
@@ -61,7 +61,6 @@ impl Changes {
             next_range: 0,
             begun: Vec::new(),
             sweep: RangeSweep::default(),
-            place: 0,
             row: MergedRow::default(),
             writes: Vec::new(),
             steps: Vec::new(),
@@ -76,8 +75,8 @@ impl Changes {
 }
 
 impl Evaluation for Changes {
-    fn fields(&self) -> Fields {
-        self.output.fields()
+    fn fields(&self) -> Result<Fields> {
+        Ok(self.output.fields())
     }
 
     fn begin(&mut self, view: View<'_>) -> Result<()> {
@@ -93,7 +92,6 @@ impl Evaluation for Changes {
         self.next_range = 0;
         self.begun.clear();
         self.sweep.clear();
-        self.place = 0;
         self.visible.clear();
         self.visible
             .resize(self.timeline.steps().saturating_add(2), 0);
@@ -101,17 +99,12 @@ impl Evaluation for Changes {
         Ok(())
     }
 
-    fn advance(&mut self, view: View<'_>) -> Result<bool> {
-        let partition = view.partition;
-        let end = partition.row_end(self.place, &view.store.arena);
-        let writes = partition.rows.get(self.place..end).unwrap_or_default();
-        if writes.is_empty() {
-            self.evaluate_static_row(view)?;
-            return Ok(false);
-        }
-        self.place = end;
-        self.evaluate_row(view, writes)?;
-        Ok(true)
+    fn evaluate(&mut self, view: View<'_>, ck: Span, writes: &[RowWrite]) -> Result<()> {
+        self.evaluate_row(view, view.store.arena.get(ck), writes)
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<()> {
+        self.evaluate_static_row(view)
     }
 
     fn take(&mut self, is_last: bool) -> Result<Option<StructArray>> {
@@ -119,8 +112,14 @@ impl Evaluation for Changes {
     }
 }
 
-fn expiry_us(expired_s: Option<i64>, instants: &Instants) -> i64 {
-    expired_s
-        .unwrap_or(instants.after_s)
-        .saturating_mul(US_PER_S)
+/// The cause of a row's last change, which is a write at `written_us`, or else an expiry.
+fn last_cause(written_us: Option<i64>, expired_s: Option<i64>, instants: &Instants) -> Cause {
+    match written_us {
+        Some(ts_us) => Cause::Write { ts_us },
+        None => Cause::Expiry {
+            ts_us: expired_s
+                .unwrap_or(instants.after_s)
+                .saturating_mul(US_PER_S),
+        },
+    }
 }

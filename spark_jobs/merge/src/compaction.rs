@@ -4,25 +4,24 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder};
 use arrow_array::{ArrayRef, StructArray};
-use arrow_schema::{DataType, Field, Fields};
+use arrow_schema::Fields;
 
 use crate::arena::Span;
 use crate::error::Result;
 use crate::evaluation::{Evaluation, View};
-use crate::output::Room;
+use crate::output::{Room, nullable};
 use crate::partition::{RangeDeletion, RowWrite};
 use crate::purge::Purge;
 use crate::ranges::RangeSweep;
 use crate::row::MergedRow;
 use crate::state::Versions;
-use crate::version::{Cell, Deletion, Liveness, Rank, covers};
+use crate::version::{Cell, Deletion, Rank, covers};
 
 /// Compacts partitions.
 #[derive(Debug, Default)]
 pub struct Compaction {
     purge: Purge,
     keep_superseded: bool,
-    place: usize,
     partition_us: Option<i64>,
     sweep: RangeSweep,
     row: MergedRow,
@@ -121,30 +120,21 @@ impl Compaction {
     fn supersede(&mut self, writes: &[RowWrite], view: View<'_>) {
         let store = view.store;
         let superseded = &mut self.superseded;
-        let mut livenesses: Vec<Liveness> = writes.iter().filter_map(|w| w.liveness).collect();
-        livenesses.sort_unstable();
-        livenesses.dedup();
-        livenesses.retain(|liveness| !self.kept.livenesses.contains(liveness));
-        superseded.livenesses = livenesses;
+        let kept = &self.kept;
+        let livenesses = writes.iter().filter_map(|write| write.liveness);
+        superseded.livenesses = without(livenesses, &kept.livenesses);
         let deletions = writes.iter().filter_map(|write| write.deletion);
-        superseded.deletions = superseded_deletions(deletions, &self.kept.deletions);
-        for write in writes {
-            let complex = store.complex.get(write.complex.clone());
-            superseded
-                .complex
-                .extend_from_slice(complex.unwrap_or_default());
-            superseded.cells.extend(write.cells.clone());
-        }
-        let complex = &mut superseded.complex;
-        complex.sort_unstable_by_key(|complex| (complex.column, complex.deletion));
-        complex.dedup_by_key(|complex| (complex.column, complex.deletion));
-        complex.retain(|complex| !self.kept.complex.contains(complex));
+        superseded.deletions = without(deletions, &kept.deletions);
+        let complex = writes
+            .iter()
+            .filter_map(|write| store.complex.get(write.complex.clone()));
+        superseded.complex = without(complex.flatten().copied(), &kept.complex);
         let cell = |index: &usize| store.cells.get(*index);
         let compare = |a: &Cell, b: &Cell| {
             let places = a.compare_places(b, &store.arena);
             places.then_with(|| a.compare_precedence(b, &store.arena))
         };
-        let mut cells: Vec<usize> = std::mem::take(&mut superseded.cells);
+        let mut cells: Vec<usize> = writes.iter().flat_map(|w| w.cells.clone()).collect();
         cells.sort_by(|a, b| match (cell(a), cell(b)) {
             (Some(a), Some(b)) => compare(a, b),
             _ => a.cmp(b),
@@ -189,8 +179,7 @@ impl Compaction {
         }
         if self.keep_superseded {
             let all = deletions.iter().map(|(deletion, _)| *deletion);
-            let superseded = superseded_deletions(all, &self.kept.deletions);
-            self.superseded.deletions = superseded;
+            self.superseded.deletions = without(all, &self.kept.deletions);
         }
     }
 
@@ -207,24 +196,16 @@ impl Compaction {
     }
 }
 
-fn superseded_deletions(all: impl Iterator<Item = Deletion>, kept: &[Deletion]) -> Vec<Deletion> {
-    let mut deletions: Vec<Deletion> = all.collect();
-    deletions.sort_unstable();
-    deletions.dedup();
-    deletions.retain(|deletion| !kept.contains(deletion));
-    deletions
+/// Returns the distinct versions that are not kept, in order.
+fn without<T: Ord>(all: impl Iterator<Item = T>, kept: &[T]) -> Vec<T> {
+    let mut versions: Vec<T> = all.collect();
+    versions.sort_unstable();
+    versions.dedup();
+    versions.retain(|version| !kept.contains(version));
+    versions
 }
 
 impl States {
-    fn fields() -> Fields {
-        Fields::from(vec![
-            Field::new("token", DataType::Int64, true),
-            Field::new("ck", DataType::Binary, true),
-            Field::new("state", DataType::Binary, true),
-            Field::new("is_superseded", DataType::Boolean, true),
-        ])
-    }
-
     fn append(
         &mut self,
         versions: &mut Versions,
@@ -247,50 +228,42 @@ impl States {
         self.are_superseded.append_value(is_superseded);
         Ok(())
     }
+
+    fn take(&mut self) -> Result<StructArray> {
+        self.room.clear();
+        let columns: [(&str, ArrayRef); 4] = [
+            ("token", Arc::new(self.tokens.finish())),
+            ("ck", Arc::new(self.clusterings.finish())),
+            ("state", Arc::new(self.encoded.finish())),
+            ("is_superseded", Arc::new(self.are_superseded.finish())),
+        ];
+        nullable(columns, None)
+    }
 }
 
 impl Evaluation for Compaction {
-    fn fields(&self) -> Fields {
-        States::fields()
+    fn fields(&self) -> Result<Fields> {
+        Ok(States::default().take()?.fields().clone())
     }
 
     fn begin(&mut self, view: View<'_>) -> Result<()> {
-        let deletions = view.partition.deletions.iter();
-        self.partition_us = deletions.map(|(deletion, _)| deletion.ts_us).max();
-        self.place = 0;
+        self.partition_us = view.partition.deleted_to_us();
         self.sweep.clear();
         self.divide(&view.partition.statics, self.partition_us, view);
         self.divide_partition_level(view);
         self.emit(view, None)
     }
 
-    fn advance(&mut self, view: View<'_>) -> Result<bool> {
-        let (partition, arena) = (view.partition, &view.store.arena);
-        let end = partition.row_end(self.place, arena);
-        let writes = partition.rows.get(self.place..end).unwrap_or_default();
-        let Some(first) = writes.first() else {
-            return Ok(false);
-        };
-        self.place = end;
-        let ck = arena.get(first.ck);
-        let range_us = self.sweep.deleted_to_us(&partition.ranges, ck, arena);
+    fn evaluate(&mut self, view: View<'_>, ck: Span, writes: &[RowWrite]) -> Result<()> {
+        let (ranges, arena) = (&view.partition.ranges, &view.store.arena);
+        let range_us = self.sweep.deleted_to_us(ranges, arena.get(ck), arena);
         self.divide(writes, self.partition_us.max(range_us), view);
-        self.emit(view, Some(first.ck))?;
-        Ok(true)
+        self.emit(view, Some(ck))
     }
 
     fn take(&mut self, is_last: bool) -> Result<Option<StructArray>> {
         let output = &mut self.output;
-        if output.room.rows == 0 || !(output.room.is_full() || is_last) {
-            return Ok(None);
-        }
-        output.room.clear();
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(output.tokens.finish()),
-            Arc::new(output.clusterings.finish()),
-            Arc::new(output.encoded.finish()),
-            Arc::new(output.are_superseded.finish()),
-        ];
-        Ok(Some(StructArray::try_new(States::fields(), arrays, None)?))
+        let is_due = output.room.is_full() || (is_last && output.room.rows > 0);
+        is_due.then(|| output.take()).transpose()
     }
 }

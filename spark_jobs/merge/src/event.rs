@@ -74,32 +74,14 @@ pub struct Cells<'a> {
 
 /// The value of a record. Connect's `JsonConverter` with schemas puts the event into `payload`.
 #[derive(Deserialize)]
-struct Value<'a> {
-    #[serde(borrow)]
-    cells: Option<Cells<'a>>,
-    #[serde(borrow)]
-    payload: Option<Payload<'a>>,
+struct Value<T> {
+    cells: Option<T>,
+    payload: Option<Payload<T>>,
 }
 
 #[derive(Deserialize)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    cells: Option<Cells<'a>>,
-}
-
-/// The value of a record whose `cells` remain text.
-#[derive(Deserialize)]
-struct Unread<'a> {
-    #[serde(borrow)]
-    cells: Option<&'a RawValue>,
-    #[serde(borrow)]
-    payload: Option<UnreadPayload<'a>>,
-}
-
-#[derive(Deserialize)]
-struct UnreadPayload<'a> {
-    #[serde(borrow)]
-    cells: Option<&'a RawValue>,
+struct Payload<T> {
+    cells: Option<T>,
 }
 
 /// The table and the row of an event.
@@ -124,13 +106,7 @@ pub fn find_cells(value: &[u8]) -> Result<&str, MergeError> {
             _ => not_an_event(&lossy, &error.to_string()),
         }
     })?;
-    let found = serde_json::from_str::<Unread<'_>>(text).map_err(|error| invalid(text, &error))?;
-    let payload = found.payload;
-    let cells = found
-        .cells
-        .or_else(|| payload.and_then(|payload| payload.cells));
-    let cells = cells.ok_or_else(|| rejected(text, MISSING_CELLS.to_owned()))?;
-    Ok(cells.get())
+    Ok(cells_of::<&RawValue>(text)?.get())
 }
 
 /// Reads the table, the token and the clustering key from `cells`.
@@ -147,16 +123,16 @@ pub fn read_place(cells: &str) -> Result<(Text<'_>, i64, Option<Text<'_>>), Merg
 /// # Errors
 /// [`MergeError::Event`] with the start of the value and the remedy.
 pub fn read_event(text: &str) -> Result<Cells<'_>, MergeError> {
-    match serde_json::from_str::<Value<'_>>(text) {
-        Ok(value) => {
-            let payload = value.payload;
-            let cells = value
-                .cells
-                .or_else(|| payload.and_then(|payload| payload.cells));
-            cells.ok_or_else(|| rejected(text, MISSING_CELLS.to_owned()))
-        }
-        Err(error) => Err(invalid(text, &error)),
-    }
+    cells_of(text)
+}
+
+fn cells_of<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MergeError> {
+    let value = serde_json::from_str::<Value<T>>(text).map_err(|error| invalid(text, &error))?;
+    let payload = value.payload;
+    let cells = value
+        .cells
+        .or_else(|| payload.and_then(|payload| payload.cells));
+    cells.ok_or_else(|| rejected(text, MISSING_CELLS.to_owned()))
 }
 
 #[cold]

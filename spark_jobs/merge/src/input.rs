@@ -1,23 +1,32 @@
 //! The columns of an input batch.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{
-    Array, BinaryArray, BooleanArray, Int64Array, LargeBinaryArray, LargeStringArray, StringArray,
-    StructArray,
+use arrow_array::types::{
+    BinaryType, ByteArrayType, Int64Type, LargeBinaryType, LargeUtf8Type, Utf8Type,
 };
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, BooleanArray, GenericByteArray, Int64Array, StructArray};
 
 use crate::error::{MergeError, Result};
 
-enum Texts {
-    Small(StringArray),
-    Large(LargeStringArray),
+/// Texts or bytes with 32-bit or 64-bit offsets.
+enum Items<S: ByteArrayType, L: ByteArrayType> {
+    Small(GenericByteArray<S>),
+    Large(GenericByteArray<L>),
 }
 
-enum Bytes {
-    Small(BinaryArray),
-    Large(LargeBinaryArray),
+impl<S: ByteArrayType, L: ByteArrayType<Native = S::Native>> Items<S, L> {
+    fn from_array(array: &ArrayRef) -> Option<Self> {
+        let small = array.as_bytes_opt().cloned().map(Self::Small);
+        small.or_else(|| array.as_bytes_opt().cloned().map(Self::Large))
+    }
+
+    /// Returns `None` for null. `row` must be less than the length of the array.
+    fn get(&self, row: usize) -> Option<&S::Native> {
+        match self {
+            Self::Small(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Large(array) => array.is_valid(row).then(|| array.value(row)),
+        }
+    }
 }
 
 /// The content of one input row.
@@ -29,8 +38,8 @@ pub enum Part<'b> {
 /// A batch in which rows with equal tokens are adjacent.
 pub struct Input {
     tokens: Int64Array,
-    events: Texts,
-    states: Option<Bytes>,
+    events: Items<Utf8Type, LargeUtf8Type>,
+    states: Option<Items<BinaryType, LargeBinaryType>>,
     are_new: Option<BooleanArray>,
     pub row: usize,
 }
@@ -42,19 +51,9 @@ impl Input {
             MergeError::Batch(format!("Column {name} of the batch: expected {wanted}."))
         };
         let column = |name: &str| batch.column_by_name(name);
-        let events = column("event").and_then(|array| match array.data_type() {
-            DataType::Utf8 => array.as_string_opt().cloned().map(Texts::Small),
-            DataType::LargeUtf8 => array.as_string_opt().cloned().map(Texts::Large),
-            _ => None,
-        });
-        let states = column("state").map(|array| {
-            match array.data_type() {
-                DataType::Binary => array.as_binary_opt().cloned().map(Bytes::Small),
-                DataType::LargeBinary => array.as_binary_opt().cloned().map(Bytes::Large),
-                _ => None,
-            }
-            .ok_or_else(|| missing("state", "binary"))
-        });
+        let events = column("event").and_then(Items::from_array);
+        let states = column("state")
+            .map(|array| Items::from_array(array).ok_or_else(|| missing("state", "binary")));
         let are_new = column("is_new").filter(|_| has_news).map(|array| {
             let array = array
                 .as_boolean_opt()
@@ -94,15 +93,8 @@ impl Input {
     /// The event or state of the current row, which must exist.
     pub fn part(&self) -> Result<Part<'_>> {
         let row = self.row;
-        let event = match &self.events {
-            Texts::Small(array) => array.is_valid(row).then(|| array.value(row)),
-            Texts::Large(array) => array.is_valid(row).then(|| array.value(row)),
-        };
-        let state = match &self.states {
-            Some(Bytes::Small(array)) => array.is_valid(row).then(|| array.value(row)),
-            Some(Bytes::Large(array)) => array.is_valid(row).then(|| array.value(row)),
-            None => None,
-        };
+        let event = self.events.get(row);
+        let state = self.states.as_ref().and_then(|states| states.get(row));
         match (event, state) {
             (Some(event), None) => Ok(Part::Event(event)),
             (None, Some(state)) => Ok(Part::State(state)),

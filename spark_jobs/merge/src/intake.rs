@@ -6,15 +6,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, Int64Builder, LargeStringBuilder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, StructArray};
-use arrow_schema::{DataType, Field, Fields};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::Fields;
+use spark_arrow::Bytes;
 
 use crate::arena::append_base64;
 use crate::columns::Columns;
 use crate::error::{MergeError, Result};
 use crate::event::{find_cells, read_place};
 use crate::ingest::Ingest;
+use crate::output::nullable;
 use crate::partition::Group;
 use crate::window::Window;
 
@@ -23,14 +24,8 @@ const INVALID_CONTEXT: &str = "has a counter cell that is not a context with a t
     select other tables with `tables`";
 
 /// The columns of [`Intake::read`].
-pub fn intake_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("table", DataType::Utf8, true),
-        Field::new("token", DataType::Int64, true),
-        Field::new("ck", DataType::Binary, true),
-        Field::new("event", DataType::LargeUtf8, true),
-        Field::new("error", DataType::Utf8, true),
-    ])
+pub fn intake_fields() -> Result<Fields> {
+    Ok(Rows::default().finish()?.fields().clone())
 }
 
 /// Reads the values of records.
@@ -56,20 +51,16 @@ impl Intake {
     /// # Errors
     /// [`MergeError::Batch`] if the batch has no binary column `value`.
     pub fn read(&self, batch: &StructArray) -> Result<StructArray> {
-        let column = batch.column_by_name("value").ok_or_else(no_values)?;
+        let column = batch.column_by_name("value");
+        let values = column.and_then(|column| Bytes::from_array(column));
+        let values = values.ok_or_else(|| {
+            MergeError::Batch("Column value of the batch: expected bytes.".to_owned())
+        })?;
         let mut rows = Rows::default();
-        if let Some(values) = column.as_binary_opt::<i32>() {
-            values
-                .iter()
-                .for_each(|value| rows.add(self.read_value(value.unwrap_or_default())));
-        } else if let Some(values) = column.as_binary_opt::<i64>() {
-            values
-                .iter()
-                .for_each(|value| rows.add(self.read_value(value.unwrap_or_default())));
-        } else {
-            return Err(no_values());
+        for row in 0..batch.len() {
+            rows.add(self.read_value(values.get(row).unwrap_or_default()));
         }
-        Ok(StructArray::try_new(intake_fields(), rows.finish(), None)?)
+        rows.finish()
     }
 
     fn read_value(&self, value: &[u8]) -> Result<Found> {
@@ -122,19 +113,16 @@ impl Rows {
         self.events.append_option(found.as_ref().map(|f| &f.event));
     }
 
-    fn finish(mut self) -> Vec<ArrayRef> {
-        vec![
-            Arc::new(self.tables.finish()),
-            Arc::new(self.tokens.finish()),
-            Arc::new(self.clusterings.finish()),
-            Arc::new(self.events.finish()),
-            Arc::new(self.errors.finish()),
-        ]
+    fn finish(mut self) -> Result<StructArray> {
+        let columns: [(&str, ArrayRef); 5] = [
+            ("table", Arc::new(self.tables.finish())),
+            ("token", Arc::new(self.tokens.finish())),
+            ("ck", Arc::new(self.clusterings.finish())),
+            ("event", Arc::new(self.events.finish())),
+            ("error", Arc::new(self.errors.finish())),
+        ];
+        nullable(columns, None)
     }
-}
-
-fn no_values() -> MergeError {
-    MergeError::Batch("Column value of the batch: expected bytes.".to_owned())
 }
 
 /// Omits the start of the value, because the caller reports the place of the record.

@@ -16,7 +16,7 @@ pub struct Store {
 }
 
 /// The deletion of a whole collection or user type in a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComplexDeletion {
     pub column: u32,
     pub deletion: Deletion,
@@ -127,14 +127,17 @@ impl RowWrite {
 }
 
 impl Partition {
-    /// The index after the writes to the row that begins at `start`.
-    pub fn row_end(&self, start: usize, arena: &Arena) -> usize {
-        let Some(first) = self.rows.get(start) else {
-            return start;
-        };
+    /// The write time up to which deletions of the whole partition delete.
+    pub fn deleted_to_us(&self) -> Option<i64> {
+        let deletions = self.deletions.iter();
+        deletions.map(|(deletion, _)| deletion.ts_us).max()
+    }
+
+    /// The writes to the row that begins at `start`; empty at the end.
+    pub fn row_writes(&self, start: usize, arena: &Arena) -> &[RowWrite] {
         let rest = self.rows.get(start..).unwrap_or_default();
-        let ck = arena.get(first.ck);
-        let count = rest.iter().take_while(|row| arena.get(row.ck) == ck);
-        start.saturating_add(count.count())
+        let ck = rest.first().map(|row| arena.get(row.ck));
+        let count = rest.iter().take_while(|row| Some(arena.get(row.ck)) == ck);
+        rest.get(..count.count()).unwrap_or_default()
     }
 }

@@ -21,8 +21,8 @@ pub struct Session {
     input: Option<Input>,
     is_finished: bool,
     group: Group,
-    /// The index of the partition that is evaluated.
-    evaluated: Option<usize>,
+    /// The index of the partition that is evaluated, and of the first write to its next row.
+    evaluated: Option<(usize, usize)>,
 }
 
 impl Session {
@@ -45,7 +45,7 @@ impl Session {
     }
 
     /// The columns of the output.
-    pub fn fields(&self) -> Fields {
+    pub fn fields(&self) -> Result<Fields> {
         self.evaluation.fields()
     }
 
@@ -70,7 +70,7 @@ impl Session {
     /// For invalid events and states, and for values that do not fit their types.
     pub fn next_batch(&mut self) -> Result<Option<StructArray>> {
         loop {
-            while let Some(place) = self.evaluated {
+            while let Some((place, row)) = self.evaluated {
                 if let Some(batch) = self.evaluation.take(false)? {
                     return Ok(Some(batch));
                 }
@@ -85,7 +85,12 @@ impl Session {
                     store: &self.group.store,
                     columns: &self.columns,
                 };
-                if !self.evaluation.advance(view)? {
+                let writes = partition.row_writes(row, &self.group.store.arena);
+                if let Some(first) = writes.first() {
+                    self.evaluated = Some((place, row.saturating_add(writes.len())));
+                    self.evaluation.evaluate(view, first.ck, writes)?;
+                } else {
+                    self.evaluation.end(view)?;
                     self.begin(place.saturating_add(1))?;
                 }
             }
@@ -143,7 +148,7 @@ impl Session {
     }
 
     fn begin(&mut self, place: usize) -> Result<()> {
-        self.evaluated = Some(place);
+        self.evaluated = Some((place, 0));
         match self.group.partitions.get(place) {
             Some(partition) => self.evaluation.begin(View {
                 token: self.group.token,

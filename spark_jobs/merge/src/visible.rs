@@ -6,10 +6,12 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{FieldRef, Fields};
 
+use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
 use crate::evaluation::{Evaluation, View};
 use crate::output::{RawRows, TypedRows, row_id_field};
+use crate::partition::RowWrite;
 use crate::ranges::RangeSweep;
 use crate::row::MergedRow;
 use crate::row_id::row_id;
@@ -25,7 +27,6 @@ pub struct VisibleRows {
     now_s: i64,
     truncated_us: Option<i64>,
     output: Output,
-    place: usize,
     partition_us: Option<i64>,
     statics: Content,
     content: Content,
@@ -40,7 +41,6 @@ impl VisibleRows {
             now_s,
             truncated_us,
             output,
-            place: 0,
             partition_us: None,
             statics: Content::default(),
             content: Content::default(),
@@ -72,23 +72,15 @@ impl VisibleRows {
 }
 
 impl Evaluation for VisibleRows {
-    fn fields(&self) -> Fields {
+    fn fields(&self) -> Result<Fields> {
         match &self.output {
-            Output::Raw(_) => RawRows::fields(),
-            Output::Typed(_, rows) => {
-                let id: FieldRef = Arc::new(row_id_field());
-                [id].into_iter()
-                    .chain(rows.fields().iter().cloned())
-                    .collect()
-            }
+            Output::Raw(_) => Ok(RawRows::default().take()?.fields().clone()),
+            Output::Typed(_, rows) => Ok(with_row_id(&rows.fields())),
         }
     }
 
     fn begin(&mut self, view: View<'_>) -> Result<()> {
-        let deletions = view.partition.deletions.iter();
-        self.partition_us = deletions.map(|(deletion, _)| deletion.ts_us).max();
-        self.partition_us = self.partition_us.max(self.truncated_us);
-        self.place = 0;
+        self.partition_us = view.partition.deleted_to_us().max(self.truncated_us);
         self.has_rows = false;
         self.sweep.clear();
         self.row.clear();
@@ -103,25 +95,12 @@ impl Evaluation for VisibleRows {
         Ok(())
     }
 
-    fn advance(&mut self, view: View<'_>) -> Result<bool> {
-        let (partition, arena) = (view.partition, &view.store.arena);
-        let end = partition.row_end(self.place, arena);
-        let Some(writes) = partition
-            .rows
-            .get(self.place..end)
-            .filter(|w| !w.is_empty())
-        else {
-            if !self.has_rows && !self.statics.cells.is_empty() {
-                self.content.clear();
-                self.emit(view, None)?;
-            }
-            return Ok(false);
-        };
-        self.place = end;
+    fn evaluate(&mut self, view: View<'_>, ck: Span, writes: &[RowWrite]) -> Result<()> {
+        let arena = &view.store.arena;
         self.row.clear();
         self.row.apply(writes, view.store);
-        let ck = arena.get(writes.first().map(|write| write.ck).unwrap_or_default());
-        let range_us = self.sweep.deleted_to_us(&partition.ranges, ck, arena);
+        let ck = arena.get(ck);
+        let range_us = self.sweep.deleted_to_us(&view.partition.ranges, ck, arena);
         let row_us = self.row.deletion.map(|deletion| deletion.ts_us);
         let deleted_to_us = self.partition_us.max(range_us).max(row_us);
         self.content.evaluate(
@@ -135,20 +114,35 @@ impl Evaluation for VisibleRows {
             self.has_rows = true;
             self.emit(view, Some(ck))?;
         }
-        Ok(true)
+        Ok(())
+    }
+
+    fn end(&mut self, view: View<'_>) -> Result<()> {
+        if !self.has_rows && !self.statics.cells.is_empty() {
+            self.content.clear();
+            self.emit(view, None)?;
+        }
+        Ok(())
     }
 
     fn take(&mut self, is_last: bool) -> Result<Option<StructArray>> {
-        let fields = self.fields();
         match &mut self.output {
-            Output::Raw(rows) if rows.is_full() || is_last => rows.take(),
+            Output::Raw(rows) if rows.is_full() || (is_last && !rows.is_empty()) => {
+                rows.take().map(Some)
+            }
             Output::Typed(ids, rows) if rows.is_full() || (is_last && !rows.is_empty()) => {
                 let typed = rows.take()?;
                 let id: ArrayRef = Arc::new(ids.finish());
                 let arrays = [id].into_iter().chain(typed.columns().iter().cloned());
+                let fields = with_row_id(typed.fields());
                 Ok(Some(StructArray::try_new(fields, arrays.collect(), None)?))
             }
             _ => Ok(None),
         }
     }
+}
+
+fn with_row_id(fields: &Fields) -> Fields {
+    let id: FieldRef = Arc::new(row_id_field());
+    [id].into_iter().chain(fields.iter().cloned()).collect()
 }

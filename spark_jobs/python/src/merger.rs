@@ -6,6 +6,7 @@ use std::sync::Arc;
 use commitlog_arrow_ffi::{export_schema, import_batch};
 use commitlog_core::schema;
 use commitlog_python::schema::Schema;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use spark_merge::{Instants, Intake, Merger, Purge, Session, View, Window, intake_fields};
@@ -37,46 +38,31 @@ impl TableMerger {
         Schema(Arc::clone(&self.schema))
     }
 
-    #[pyo3(signature = (*, now_s, truncated_us = None, until_us = None, without_us = None))]
-    fn rows(
+    /// Visible rows with raw values, with typed columns, or as changes from an empty table.
+    #[pyo3(signature = (form, *, now_s, truncated_us = None, until_us = None, without_us = None))]
+    fn visible(
         &self,
+        form: &str,
         now_s: i64,
         truncated_us: Option<i64>,
         until_us: Option<i64>,
         without_us: Option<(i64, i64)>,
-    ) -> MergeSession {
-        MergeSession(
-            self.merger
-                .rows(view(now_s, truncated_us, until_us, without_us)),
-        )
-    }
-
-    #[pyo3(signature = (*, now_s, truncated_us = None, until_us = None, without_us = None))]
-    fn typed(
-        &self,
-        now_s: i64,
-        truncated_us: Option<i64>,
-        until_us: Option<i64>,
-        without_us: Option<(i64, i64)>,
-    ) -> MergeSession {
-        MergeSession(
-            self.merger
-                .typed(view(now_s, truncated_us, until_us, without_us)),
-        )
-    }
-
-    #[pyo3(signature = (*, now_s, truncated_us = None, until_us = None, without_us = None))]
-    fn first_changes(
-        &self,
-        now_s: i64,
-        truncated_us: Option<i64>,
-        until_us: Option<i64>,
-        without_us: Option<(i64, i64)>,
-    ) -> MergeSession {
-        MergeSession(
-            self.merger
-                .first_changes(view(now_s, truncated_us, until_us, without_us)),
-        )
+    ) -> PyResult<MergeSession> {
+        let window = Window {
+            until_us,
+            without_us,
+        };
+        let view = View {
+            now_s,
+            truncated_us,
+            window,
+        };
+        Ok(MergeSession(match form {
+            "rows" => self.merger.rows(view),
+            "typed" => self.merger.typed(view),
+            "first_changes" => self.merger.first_changes(view),
+            _ => return Err(PyValueError::new_err(format!("unknown form {form:?}"))),
+        }))
     }
 
     #[pyo3(signature = (*, before_s, after_s, each, before_truncated_us = None,
@@ -113,22 +99,6 @@ impl TableMerger {
     }
 }
 
-fn view(
-    now_s: i64,
-    truncated_us: Option<i64>,
-    until_us: Option<i64>,
-    without_us: Option<(i64, i64)>,
-) -> View {
-    View {
-        now_s,
-        truncated_us,
-        window: Window {
-            until_us,
-            without_us,
-        },
-    }
-}
-
 /// One pass over sorted batches.
 #[pyclass(module = "spark_jobs._rows")]
 pub struct MergeSession(Session);
@@ -153,7 +123,8 @@ impl MergeSession {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        export_schema(py, &self.0.fields())
+        let fields = self.0.fields();
+        export_schema(py, &fields.map_err(|error| from_merge_error(&error))?)
     }
 }
 
@@ -177,6 +148,7 @@ impl EventIntake {
 
     #[expect(clippy::unused_self, reason = "the protocol calls it on an instance")]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        export_schema(py, &intake_fields())
+        let fields = intake_fields();
+        export_schema(py, &fields.map_err(|error| from_merge_error(&error))?)
     }
 }

@@ -1,7 +1,7 @@
 //! The changes of one row.
 
 use super::timeline::Timeline;
-use super::{Changes, expiry_us};
+use super::{Changes, last_cause};
 use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
@@ -41,11 +41,13 @@ impl Changes {
     }
 
     /// Evaluates a row with a clustering key at the steps that touch it, and at the end.
-    pub(super) fn evaluate_row(&mut self, view: View<'_>, writes: &[RowWrite]) -> Result<()> {
+    pub(super) fn evaluate_row(
+        &mut self,
+        view: View<'_>,
+        ck: &[u8],
+        writes: &[RowWrite],
+    ) -> Result<()> {
         let (store, columns) = (view.store, view.columns);
-        let ck = store
-            .arena
-            .get(writes.first().map(|write| write.ck).unwrap_or_default());
         self.find_steps(ck, writes, view);
         let mut range_us = self.sweep.deleted_to_us(&self.old_ranges, ck, &store.arena);
         let timeline = &self.timeline;
@@ -105,8 +107,9 @@ impl Changes {
             let change = Change {
                 before: shown(&self.before, known, timeline),
                 after: shown(&self.written, written, timeline),
-                cause: Cause::Write,
-                ts_us: timeline.time_us(step),
+                cause: Cause::Write {
+                    ts_us: timeline.time_us(step),
+                },
             };
             is_written = is_change(change.before, change.after, view);
             if instants.each {
@@ -142,7 +145,12 @@ impl Changes {
         if last.is_visible() && !self.expired.is_visible() {
             self.last_expiry_s = self.last_expiry_s.max(expired_s);
         }
-        let is_write = is_net && is_written;
+        let written_us = (is_net && is_written).then(|| {
+            let of_writes = writes.iter().filter_map(|write| write.new_us);
+            let of_ranges = self.begun.iter().filter_map(|range| range.new_us);
+            let times_us = of_writes.chain(of_ranges).chain(timeline.partition_us);
+            times_us.max().unwrap_or(i64::MIN)
+        });
         let change = Change {
             before: shown(&self.before, known, timeline),
             after: shown(
@@ -150,27 +158,14 @@ impl Changes {
                 (timeline.last_statics, self.row.ckv),
                 timeline,
             ),
-            cause: if is_write {
-                Cause::Write
-            } else {
-                Cause::Expiry
-            },
-            ts_us: if is_write {
-                let of_writes = writes.iter().filter_map(|write| write.new_us);
-                let of_ranges = self.begun.iter().filter_map(|range| range.new_us);
-                let times_us = of_writes.chain(of_ranges).chain(timeline.partition_us);
-                times_us.max().unwrap_or(i64::MIN)
-            } else {
-                expiry_us(expired_s, &instants)
-            },
+            cause: last_cause(written_us, expired_s, &instants),
         };
         if is_change(change.before, change.after, view) {
             self.output.push(row, change)?;
         }
         let of_statics_s = timeline.statics(timeline.last_statics).next_expiry_s();
         let last_expiry_s = next_expiry_s(&self.expired, of_statics_s);
-        let is_news = last_expiry_s.is_some() && last_expiry_s != first_expiry_s;
-        self.output.end_row(row, last_expiry_s, is_news)
+        self.output.end_row(row, first_expiry_s, last_expiry_s)
     }
 }
 

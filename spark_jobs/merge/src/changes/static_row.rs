@@ -1,6 +1,6 @@
 //! The changes of the row that a partition with only static values shows.
 
-use super::{Changes, expiry_us};
+use super::{Changes, last_cause};
 use crate::error::Result;
 use crate::evaluation::View;
 use crate::output::{Cause, Change, ChangedRow, Shown, is_change};
@@ -56,8 +56,9 @@ impl Changes {
                     let change = Change {
                         before: known,
                         after: written,
-                        cause: Cause::Write,
-                        ts_us: timeline.time_us(step),
+                        cause: Cause::Write {
+                            ts_us: timeline.time_us(step),
+                        },
                     };
                     self.output.push(row, change)?;
                 }
@@ -70,27 +71,17 @@ impl Changes {
         let expired_s = expiries_s
             .filter(|expiry_s| *expiry_s <= instants.after_s)
             .max();
-        let is_write = !instants.each && is_written;
+        let written_us = (!instants.each && is_written).then(|| timeline.time_us(1));
         let change = Change {
             before: known,
             after: expired,
-            cause: if is_write {
-                Cause::Write
-            } else {
-                Cause::Expiry
-            },
-            ts_us: if is_write {
-                timeline.time_us(1)
-            } else {
-                expiry_us(expired_s.max(self.last_expiry_s), &instants)
-            },
+            cause: last_cause(written_us, expired_s.max(self.last_expiry_s), &instants),
         };
         if is_change(known, expired, view) {
             self.output.push(row, change)?;
         }
         let first_expiry_s = timeline.first_expiry_s.filter(|_| row.existed);
         let last_expiry_s = expired.and_then(|shown| shown.statics.next_expiry_s());
-        let is_news = last_expiry_s.is_some() && last_expiry_s != first_expiry_s;
-        self.output.end_row(row, last_expiry_s, is_news)
+        self.output.end_row(row, first_expiry_s, last_expiry_s)
     }
 }

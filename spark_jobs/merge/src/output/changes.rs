@@ -17,11 +17,11 @@ use crate::error::Result;
 use crate::partition::Store;
 use crate::row_id::row_id;
 
-/// Why a row changed.
+/// Why and when a row changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    Write,
-    Expiry,
+    Write { ts_us: i64 },
+    Expiry { ts_us: i64 },
 }
 
 /// One change of a row.
@@ -30,7 +30,6 @@ pub struct Change<'c> {
     pub before: Option<Shown<'c>>,
     pub after: Option<Shown<'c>>,
     pub cause: Cause,
-    pub ts_us: i64,
 }
 
 /// A row that changed, and its context.
@@ -114,25 +113,26 @@ impl ChangeRows {
     /// Adds a change of the current row.
     pub fn push(&mut self, row: ChangedRow<'_>, change: Change<'_>) -> Result<()> {
         let operation = operation(change.before.is_some(), change.after.is_some());
-        let cause = match change.cause {
-            Cause::Write => "write",
-            Cause::Expiry => "expiry",
+        let (cause, ts_us) = match change.cause {
+            Cause::Write { ts_us } => ("write", ts_us),
+            Cause::Expiry { ts_us } => ("expiry", ts_us),
         };
         self.start_row(row)?;
         self.operations.append_option(operation);
         self.causes.append_value(cause);
-        self.times.append_value(change.ts_us);
+        self.times.append_value(ts_us);
         self.before.append(row, change.before)?;
         self.after.append(row, change.after)
     }
 
-    /// Ends the current row. With `is_news`, the expiry is reported even without a change.
+    /// Ends the current row. A new expiry is reported even without a change.
     pub fn end_row(
         &mut self,
         row: ChangedRow<'_>,
+        first_expiry_s: Option<i64>,
         next_expiry_s: Option<i64>,
-        is_news: bool,
     ) -> Result<()> {
+        let is_news = next_expiry_s.is_some() && next_expiry_s != first_expiry_s;
         if self.count == 0 && is_news {
             self.start_row(row)?;
             self.operations.append_null();

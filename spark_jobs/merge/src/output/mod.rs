@@ -11,6 +11,10 @@ pub use raw::RawRows;
 pub use shown::{Shown, is_change};
 pub use typed::{ROW_ID, TypedRows, TypedTable, row_id_field};
 
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{Field, Fields};
+
 use crate::error::{MergeError, Result};
 
 /// The maximum number of rows in a batch.
@@ -19,6 +23,18 @@ const MAX_ROWS: usize = 4096;
 const MAX_BYTES: usize = 8 << 20;
 /// The maximum size of a row's values, because the offsets of a batch have 32 bits.
 const MAX_ROW_BYTES: usize = 1 << 30;
+
+/// Combines columns, which may contain nulls.
+pub fn nullable<const N: usize>(
+    columns: [(&str, ArrayRef); N],
+    nulls: Option<NullBuffer>,
+) -> Result<StructArray> {
+    let field =
+        |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
+    let fields: Fields = columns.iter().map(field).collect();
+    let arrays = columns.map(|(_, array)| array).to_vec();
+    Ok(StructArray::try_new(fields, arrays, nulls)?)
+}
 
 /// Tracks the size of a batch.
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBufferBuilder;
-use arrow_schema::{DataType, Field, FieldRef, Fields};
+use spark_arrow::ListEnds;
 
-use super::Room;
-use super::elements::{Clusterings, ListEnds};
+use super::elements::{Clusterings, offset};
+use super::{Room, nullable};
 use crate::columns::Columns;
 use crate::content::{Content, ShownCell};
 use crate::error::Result;
@@ -31,19 +31,6 @@ pub struct RawRows {
 }
 
 impl RawRows {
-    pub fn fields() -> Fields {
-        let cells = DataType::List(CellLists::item());
-        Fields::from(vec![
-            Field::new("token", DataType::Int64, true),
-            Field::new("pk", DataType::Binary, true),
-            Field::new("ck", DataType::Binary, true),
-            Field::new("ckv", Clusterings::data_type(), true),
-            Field::new("live", DataType::Struct(Markers::fields()), true),
-            Field::new("cells", cells.clone(), true),
-            Field::new("statics", cells, true),
-        ])
-    }
-
     pub fn is_full(&self) -> bool {
         self.room.is_full()
     }
@@ -69,22 +56,23 @@ impl RawRows {
         Ok(())
     }
 
-    /// Takes the rows so far; `None` if there are none.
-    pub fn take(&mut self) -> Result<Option<StructArray>> {
-        if self.room.rows == 0 {
-            return Ok(None);
-        }
+    pub fn is_empty(&self) -> bool {
+        self.room.rows == 0
+    }
+
+    /// Takes the rows so far.
+    pub fn take(&mut self) -> Result<StructArray> {
         self.room.clear();
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(self.tokens.finish()),
-            Arc::new(self.keys.finish()),
-            Arc::new(self.clusterings.finish()),
-            self.clustering_values.finish()?,
-            self.markers.finish()?,
-            self.cells.finish()?,
-            self.statics.finish()?,
+        let columns: [(&str, ArrayRef); 7] = [
+            ("token", Arc::new(self.tokens.finish())),
+            ("pk", Arc::new(self.keys.finish())),
+            ("ck", Arc::new(self.clusterings.finish())),
+            ("ckv", self.clustering_values.finish()?),
+            ("live", self.markers.finish()?),
+            ("cells", self.cells.finish()?),
+            ("statics", self.statics.finish()?),
         ];
-        Ok(Some(StructArray::try_new(Self::fields(), arrays, None)?))
+        nullable(columns, None)
     }
 }
 
@@ -117,14 +105,6 @@ impl Default for Markers {
 }
 
 impl Markers {
-    fn fields() -> Fields {
-        Fields::from(vec![
-            Field::new("ts", DataType::Int64, true),
-            Field::new("ldt", DataType::Int64, true),
-            Field::new("ttl", DataType::Int32, true),
-        ])
-    }
-
     fn append(&mut self, marker: Option<Liveness>) {
         let expiry_s = marker.and_then(|marker| marker.expiry_s());
         self.times.append_option(marker.map(|marker| marker.ts_us));
@@ -135,14 +115,12 @@ impl Markers {
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(self.times.finish()),
-            Arc::new(self.expiries.finish()),
-            Arc::new(self.ttls.finish()),
+        let columns: [(&str, ArrayRef); 3] = [
+            ("ts", Arc::new(self.times.finish())),
+            ("ldt", Arc::new(self.expiries.finish())),
+            ("ttl", Arc::new(self.ttls.finish())),
         ];
-        let nulls = self.nulls.finish();
-        let markers = StructArray::try_new(Self::fields(), arrays, nulls)?;
-        Ok(Arc::new(markers))
+        Ok(Arc::new(nullable(columns, self.nulls.finish())?))
     }
 }
 
@@ -159,25 +137,6 @@ struct CellLists {
 }
 
 impl CellLists {
-    fn fields() -> Fields {
-        Fields::from(vec![
-            Field::new("column", DataType::Utf8, true),
-            Field::new("path", DataType::Binary, true),
-            Field::new("ts", DataType::Int64, true),
-            Field::new("ldt", DataType::Int64, true),
-            Field::new("ttl", DataType::Int32, true),
-            Field::new("value", DataType::Binary, true),
-        ])
-    }
-
-    fn item() -> FieldRef {
-        Arc::new(Field::new(
-            "element",
-            DataType::Struct(Self::fields()),
-            true,
-        ))
-    }
-
     fn append(&mut self, cells: &[ShownCell], store: &Store, columns: &Columns) {
         for cell in cells {
             self.columns.append_value(columns.name(cell.column));
@@ -189,20 +148,20 @@ impl CellLists {
             self.values.append_value(cell.value(store));
         }
         self.count = self.count.saturating_add(cells.len());
-        self.ends.end(self.count, true);
+        self.ends.end(offset(self.count), true);
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
         self.count = 0;
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(self.columns.finish()),
-            Arc::new(self.paths.finish()),
-            Arc::new(self.times.finish()),
-            Arc::new(self.expiries.finish()),
-            Arc::new(self.ttls.finish()),
-            Arc::new(self.values.finish()),
+        let columns: [(&str, ArrayRef); 6] = [
+            ("column", Arc::new(self.columns.finish())),
+            ("path", Arc::new(self.paths.finish())),
+            ("ts", Arc::new(self.times.finish())),
+            ("ldt", Arc::new(self.expiries.finish())),
+            ("ttl", Arc::new(self.ttls.finish())),
+            ("value", Arc::new(self.values.finish())),
         ];
-        let items = StructArray::try_new(Self::fields(), arrays, None)?;
-        self.ends.finish(Self::item(), Arc::new(items))
+        let items = nullable(columns, None)?;
+        Ok(self.ends.finish_lists(Arc::new(items))?)
     }
 }

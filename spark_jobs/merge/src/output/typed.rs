@@ -192,30 +192,20 @@ impl TypedRows {
     }
 
     fn take_raw(&mut self) -> Result<StructArray> {
-        let rows = self.room.rows;
         self.room.clear();
-        let mut fields = vec![
-            Field::new(&self.decoder.key_name, DataType::Binary, true),
-            Field::new(
-                &self.decoder.clustering_name,
-                Clusterings::data_type(),
-                true,
-            ),
-        ];
+        let mut names = vec![&self.decoder.key_name, &self.decoder.clustering_name];
         let mut arrays: Vec<ArrayRef> =
             vec![Arc::new(self.keys.finish()), self.clusterings.finish()?];
         for (column, values) in &mut self.columns {
-            let array: ArrayRef = match values {
+            names.push(&column.name);
+            arrays.push(match values {
                 Values::One(values) => Arc::new(values.finish()),
                 Values::Several(elements) => elements.finish()?,
-            };
-            fields.push(Field::new(&column.name, array.data_type().clone(), true));
-            arrays.push(array);
+            });
         }
-        let fields = Fields::from(fields);
-        Ok(StructArray::try_new_with_length(
-            fields, arrays, None, rows,
-        )?)
+        let fields = names.into_iter().zip(&arrays);
+        let fields = fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true));
+        Ok(StructArray::try_new(fields.collect(), arrays, None)?)
     }
 }
 

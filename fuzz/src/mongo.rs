@@ -13,7 +13,7 @@ use mongo_encoder::stream_place::{cluster_time, token_of};
 use mongo_encoder::transform::{ArrayEncoding, DeleteHandling, ExtractDocument, Transform};
 
 use crate::mongo_checks::{
-    check, check_copied, check_halves, check_json, check_places, encode, event_format,
+    capture_all, check, check_copied, check_halves, check_json, check_places, encode, event_format,
 };
 
 const EXCLUDED: [&str; 3] = ["*.*.n", "*.*.a.b", "shop.*.x.y.z"];
@@ -137,6 +137,6 @@ fn check_transformed(format: &EventFormat, options: u8, events: &[&[u8]]) {
     };
     let transforms = vec![Transform::ExtractDocument(documents)];
     let encoder = Encoder::new(format).with_transforms(transforms);
-    let batch = encoder.encode(events.iter().copied(), 0);
+    let Ok(batch) = encoder.encode(events.iter().copied(), None, 0, &mut capture_all);
     check(&batch, events, Layout::Native);
 }

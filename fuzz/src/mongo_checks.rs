@@ -14,15 +14,20 @@ use serde_json::Value;
 
 const AT_NS: i64 = 1_700_000_000_000_000_000;
 
+#[allow(clippy::unnecessary_wraps, reason = "`Routing` requires it")]
+pub fn capture_all(_: &[u8], _: &[u8]) -> Result<bool, Infallible> {
+    Ok(true)
+}
+
 pub fn event_format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
     let index = |number: u8, count: usize| usize::from(number) % count;
-    let layout = Layout::ALL.get(index(layout, Layout::ALL.len())).copied();
-    let document_json = DocumentJson::ALL.get(index(json, DocumentJson::ALL.len()));
+    let layout = Layout::NAMES.get(index(layout, Layout::NAMES.len()));
+    let document_json = DocumentJson::NAMES.get(index(json, DocumentJson::NAMES.len()));
     EventFormat {
         topic_prefix: "L".to_owned(),
         replica_set: "rs0".to_owned(),
-        layout: layout.unwrap_or_default(),
-        document_json: document_json.copied().unwrap_or_default(),
+        layout: layout.map_or_else(Layout::default, |known| known.1),
+        document_json: document_json.map_or_else(DocumentJson::default, |known| known.1),
         tombstones: true,
         transaction_topic: Some("L.transaction".to_owned()),
         schema_topic: (json & 0x10 != 0).then(|| "L.schema".to_owned()),
@@ -38,8 +43,7 @@ pub fn encode(
 ) -> MessageBatch {
     let mut captures = |_: &[u8], collection: &[u8]| Ok::<_, Infallible>(collection != b"hidden");
     let encoder = Encoder::new(format.clone());
-    let Ok(batch) =
-        encoder.encode_routed(events.iter().copied(), transaction, AT_NS, &mut captures);
+    let Ok(batch) = encoder.encode(events.iter().copied(), transaction, AT_NS, &mut captures);
     batch
 }
 
@@ -129,7 +133,8 @@ pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
         marker: SnapshotMarker::True,
     };
     let encoder = Encoder::new(format.clone());
-    let batch = encoder.encode_snapshot(documents.iter().copied(), &copy, AT_NS);
+    let events = documents.iter().copied();
+    let Ok(batch) = encoder.encode_snapshot(events, &copy, AT_NS, &mut capture_all);
     check(&batch, documents, format.layout);
 }
 

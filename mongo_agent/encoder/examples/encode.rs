@@ -8,6 +8,7 @@
     clippy::cast_precision_loss
 )]
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ fn main() -> ExitCode {
 
 fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), String> {
     let bytes = std::fs::read(event).map_err(|error| format!("{event}: {error}"))?;
-    let layout = Layout::named(layout).ok_or_else(|| format!("{layout} is not a layout"))?;
+    let known = Layout::NAMES.iter().find(|(name, _)| *name == layout);
+    let (_, layout) = *known.ok_or_else(|| format!("{layout} is not a layout"))?;
     let encoding = match encoding {
         "json" => Encoding::Json,
         "json_with_schema" => Encoding::JsonWithSchema,
@@ -52,7 +54,8 @@ fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), Str
         schema_ids: Arc::clone(&ids),
         ..EventFormat::default()
     });
-    let first = encoder.encode([bytes.as_slice()], 0);
+    let mut capture_all = |_: &[u8], _: &[u8]| Ok::<_, Infallible>(true);
+    let Ok(first) = encoder.encode([bytes.as_slice()], None, 0, &mut capture_all);
     for (id, schema) in (1..).zip(first.unregistered) {
         ids.set(&schema, id);
     }
@@ -60,7 +63,8 @@ fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), Str
         let start_ns = cpu_ns()?;
         let mut written_bytes = 0;
         for _ in 0..BATCHES {
-            let batch = encoder.encode(std::iter::repeat_n(bytes.as_slice(), BATCH), 0);
+            let events = std::iter::repeat_n(bytes.as_slice(), BATCH);
+            let Ok(batch) = encoder.encode(events, None, 0, &mut capture_all);
             if let Some(rejected) = batch.failures.first() {
                 return Err(format!("{event}: {}", rejected.error));
             }

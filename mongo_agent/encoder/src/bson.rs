@@ -97,6 +97,14 @@ impl<'b> Document<'b> {
         self.offset
     }
 
+    /// Rejects a document at this depth, which includes the document, if it is too deep.
+    pub(crate) fn check_depth(&self, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(Problem::Depth { limit: MAX_DEPTH }.at_offset(self.offset));
+        }
+        Ok(())
+    }
+
     /// Returns the first element with this name.
     pub fn find(&self, name: &[u8]) -> Result<Option<Element<'b>>> {
         let mut elements = self.elements();

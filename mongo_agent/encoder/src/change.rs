@@ -95,10 +95,6 @@ impl SnapshotMarker {
             Self::Incremental => "incremental",
         }
     }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mark| mark.name() == name)
-    }
 }
 
 /// Metadata that all snapshot documents of a collection share.

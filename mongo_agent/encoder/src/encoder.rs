@@ -7,8 +7,7 @@ use crate::batch_builder::BatchBuilder;
 use crate::bson::Timestamp;
 use crate::change::{Change, Event, SnapshotSource};
 use crate::format::EventFormat;
-use crate::heartbeat;
-use crate::namespaces::{CaptureAll, Routing};
+use crate::namespaces::Routing;
 use crate::schemas::Record;
 use crate::shape_cache::ShapeCache;
 use crate::transaction::OpenTransaction;
@@ -47,18 +46,9 @@ impl Encoder {
         &self.format
     }
 
-    /// Encodes events in stream order; `at_ns` is the time of publication (nanoseconds).
-    pub fn encode<'b>(
-        &self,
-        events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
-        at_ns: i64,
-    ) -> MessageBatch {
-        let Ok(batch) = self.encode_routed(events, None, at_ns, &mut CaptureAll);
-        batch
-    }
-
-    /// Encodes events after an open transaction, with a choice of collections and topics.
-    pub fn encode_routed<'b, R: Routing>(
+    /// Encodes events in stream order, after an open transaction, with a choice of collections and
+    /// topics; `at_ns` is the time of publication (nanoseconds).
+    pub fn encode<'b, R: Routing>(
         &self,
         events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
         transaction: Option<OpenTransaction>,
@@ -84,19 +74,8 @@ impl Encoder {
         builder.into_batch()
     }
 
-    /// Encodes snapshot documents of one collection.
-    pub fn encode_snapshot<'b>(
-        &self,
-        documents: impl IntoIterator<Item = &'b [u8]>,
-        source: &SnapshotSource<'b>,
-        at_ns: i64,
-    ) -> MessageBatch {
-        let Ok(batch) = self.encode_snapshot_routed(documents, source, at_ns, &mut CaptureAll);
-        batch
-    }
-
-    /// Encodes snapshot documents with a choice of topics.
-    pub fn encode_snapshot_routed<'b, R: Routing>(
+    /// Encodes snapshot documents of one collection, with a choice of topics.
+    pub fn encode_snapshot<'b, R: Routing>(
         &self,
         documents: impl IntoIterator<Item = &'b [u8]>,
         source: &SnapshotSource<'b>,
@@ -127,11 +106,15 @@ impl Encoder {
         let schemas = self.schemas.get_or_make(Record::Heartbeat, topic, format);
         let formats = schemas.formats(format).ok()?;
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        formats.key.around(&mut key, format.key, |form| {
-            heartbeat::write_key(form, server_name);
+        formats.key.around(&mut key, format.key, |writer| {
+            writer.literal(br#"{"serverName":"#);
+            writer.text(server_name.as_bytes());
+            writer.literal(b"}");
         });
-        formats.value.around(&mut value, format.value, |form| {
-            heartbeat::write_value(form, ts_ms);
+        formats.value.around(&mut value, format.value, |writer| {
+            writer.literal(br#"{"ts_ms":"#);
+            writer.number(ts_ms);
+            writer.literal(b"}");
         });
         Some((key, value))
     }

@@ -79,36 +79,20 @@ pub enum Problem {
 impl Problem {
     /// Whether the bytes are not BSON. Other problems concern valid BSON.
     pub fn is_malformed(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::TooShort { .. }
-            | Self::DocumentLength { .. }
-            | Self::DocumentEnd
-            | Self::TextLength { .. }
-            | Self::TextEnd
-            | Self::NameEnd
-            | Self::BinaryLength { .. }
-            | Self::CodeLength { .. }
-            | Self::Boolean { .. }
-            | Self::Type { .. }
-            | Self::Extra { .. } => true,
-            Self::Depth { .. }
-            | Self::Missing { .. }
-            | Self::Member { .. }
-            | Self::NameTaken { .. }
-            | Self::NameTwice { .. }
-            | Self::ArrayTypes { .. }
-            | Self::OutboxUpdate
-            | Self::OutboxField { .. }
-            | Self::OutboxText { .. }
-            | Self::OutboxBinary { .. }
-            | Self::OutboxNumber { .. }
-            | Self::OutboxTopic { .. }
-            | Self::Size { .. }
-            | Self::Batch
-            | Self::Cursor { .. }
-            | Self::Fragment
-            | Self::Unregistered { .. } => false,
-        }
+                | Self::DocumentLength { .. }
+                | Self::DocumentEnd
+                | Self::TextLength { .. }
+                | Self::TextEnd
+                | Self::NameEnd
+                | Self::BinaryLength { .. }
+                | Self::CodeLength { .. }
+                | Self::Boolean { .. }
+                | Self::Type { .. }
+                | Self::Extra { .. }
+        )
     }
 
     #[cold]

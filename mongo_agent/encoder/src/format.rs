@@ -25,25 +25,12 @@ pub enum Layout {
 }
 
 impl Layout {
-    pub const ALL: [Self; 4] = [
-        Self::Debezium3,
-        Self::Debezium21,
-        Self::Debezium1,
-        Self::Native,
+    pub const NAMES: [(&str, Self); 4] = [
+        ("debezium-3", Self::Debezium3),
+        ("debezium-2.1", Self::Debezium21),
+        ("debezium-1.x", Self::Debezium1),
+        ("mongodb", Self::Native),
     ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Debezium3 => "debezium-3",
-            Self::Debezium21 => "debezium-2.1",
-            Self::Debezium1 => "debezium-1.x",
-            Self::Native => "mongodb",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|layout| layout.name() == name)
-    }
 }
 
 /// The extended JSON of documents; keys do not depend on it.
@@ -58,20 +45,12 @@ pub enum DocumentJson {
 }
 
 impl DocumentJson {
-    pub const ALL: [Self; 4] = [Self::Legacy, Self::Strict, Self::Extended, Self::Relaxed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Legacy => "legacy",
-            Self::Strict => "strict",
-            Self::Extended => "extended",
-            Self::Relaxed => "relaxed",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|json| json.name() == name)
-    }
+    pub const NAMES: [(&str, Self); 4] = [
+        ("legacy", Self::Legacy),
+        ("strict", Self::Strict),
+        ("extended", Self::Extended),
+        ("relaxed", Self::Relaxed),
+    ];
 
     pub(crate) fn of_documents(self) -> Flavour {
         match self {
@@ -119,6 +98,19 @@ pub struct EventFormat {
     pub names: NameAdjustment,
     /// Ids of Avro schemas.
     pub schema_ids: Arc<SchemaIds>,
+}
+
+/// Returns the adjustment of names in an encoding: Avro allows no unadjusted names.
+pub(crate) fn names_in(encoding: Encoding, names: NameAdjustment) -> NameAdjustment {
+    match encoding {
+        Encoding::Avro => names.for_avro(),
+        _ => names,
+    }
+}
+
+/// Adjusts the names of a path, which dots join.
+pub(crate) fn adjust_path(path: &str, adjust: impl Fn(&str) -> String) -> String {
+    path.split('.').map(adjust).collect::<Vec<_>>().join(".")
 }
 
 impl EventFormat {

@@ -22,7 +22,6 @@ pub mod extras;
 pub mod fields;
 pub mod format;
 pub mod fragments;
-mod heartbeat;
 mod identity;
 pub mod json;
 mod layout;

@@ -1,7 +1,6 @@
 //! The collections of a batch, each looked up once.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use crate::fields::CollectionRules;
 use crate::format::EventFormat;
@@ -45,18 +44,6 @@ impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Routing for F {
 
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> Result<bool, E> {
         self(database, collection)
-    }
-}
-
-/// Captures all collections.
-#[derive(Debug, Clone, Copy)]
-pub struct CaptureAll;
-
-impl Routing for CaptureAll {
-    type Error = Infallible;
-
-    fn captures(&mut self, _: &[u8], _: &[u8]) -> Result<bool, Infallible> {
-        Ok(true)
     }
 }
 

@@ -7,7 +7,7 @@
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::connect::{SNAPSHOT_MARKERS, Schema, Shape};
 
-use crate::format::{EventFormat, Layout};
+use crate::format::{EventFormat, Layout, adjust_path};
 
 /// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -212,9 +212,7 @@ fn since_2(schema: Schema, format: &EventFormat) -> Schema {
 
 /// `<topic>.<last>` with adjusted names.
 fn of_topic(topic: &str, last: &str, names: NameAdjustment) -> String {
-    let parts = topic.split('.').chain([last]);
-    let parts: Vec<_> = parts.map(|part| names.adjust(part)).collect();
-    parts.join(".")
+    adjust_path(&format!("{topic}.{last}"), |part| names.adjust(part))
 }
 
 fn structure(fields: Vec<(&str, Schema)>) -> Schema {

@@ -219,13 +219,6 @@ impl Transactions {
     }
 }
 
-/// `{"id":"…"}`
-pub(crate) fn write_key(writer: &mut dyn ValueWriter, id: &str) {
-    writer.literal(br#"{"id":"#);
-    writer.text(id.as_bytes());
-    writer.literal(b"}");
-}
-
 /// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`. In a begin, counts are
 /// null; Debezium 1 omits `ts_ms`.
 pub(crate) fn write_value(

@@ -7,7 +7,7 @@ use event_encoding::avro::confluent_header;
 use event_encoding::connect::{JSON_ENVELOPE_END, Schema};
 use event_encoding::schema_ids::{MessagePart, SchemaIds, SchemaLanguage, UnregisteredSchema};
 
-use crate::format::{Encoding, EventFormat};
+use crate::format::{Encoding, EventFormat, names_in};
 use crate::schemas::{self, Record};
 use crate::value_writer::{ValueWriter, writer_for};
 
@@ -22,6 +22,15 @@ pub(crate) struct WireFormat {
 }
 
 impl WireFormat {
+    /// Writes `{"id":…}`, the key of a DDL event or of a transaction.
+    pub(crate) fn write_id_key(&self, out: &mut Vec<u8>, encoding: Encoding, id: &str) {
+        self.around(out, encoding, |writer| {
+            writer.literal(br#"{"id":"#);
+            writer.text(id.as_bytes());
+            writer.literal(b"}");
+        });
+    }
+
     /// Writes an infrequent kind of message in this format.
     pub(crate) fn around<R>(
         &self,
@@ -119,10 +128,7 @@ impl PartFormat {
 impl TopicSchemas {
     fn new(record: Record, topic: &str, format: &EventFormat) -> Self {
         let part_format = |part, encoding| {
-            let names = match encoding {
-                Encoding::Avro => format.names.for_avro(),
-                _ => format.names,
-            };
+            let names = names_in(encoding, format.names);
             PartFormat::new(part, topic, encoding, || match part {
                 MessagePart::Key => schemas::key(record, topic, names, format),
                 MessagePart::Value => schemas::value(record, topic, names, format),

@@ -1,8 +1,8 @@
 //! Messages of an outbox collection: topics, keys, values, headers, and events without messages.
 
 use crate::written::{
-    AT_NS, array, changed, changes, cust, double, element, event, insert, int32, int64, nested,
-    string, value,
+    array, changed, changes, cust, double, element, encode_all, event, insert, int32, int64,
+    nested, string, value,
 };
 use mongo_encoder::batch::{Kind, MessageBatch};
 use mongo_encoder::encoder::Encoder;
@@ -45,7 +45,7 @@ fn route(router: EventRouter, events: &[Vec<u8>]) -> MessageBatch {
         ..EventFormat::default()
     };
     let encoder = Encoder::new(format).with_transforms(vec![Transform::EventRouter(router)]);
-    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
+    encode_all(&encoder, events.iter().map(Vec::as_slice))
 }
 
 #[test]

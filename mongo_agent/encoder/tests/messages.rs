@@ -1,8 +1,8 @@
 //! Messages of events: keys, values by field, tombstones, ids, and events without messages.
 
 use crate::written::{
-    self, AT_NS, array, changed, changes, cust, document, double, element, event, int32, int64,
-    nested, string,
+    self, AT_NS, array, capture_all, changed, changes, cust, document, double, element, encode_all,
+    event, int32, int64, nested, string,
 };
 use mongo_encoder::batch::{Kind, MessageBatch};
 use mongo_encoder::bson::Timestamp;
@@ -24,7 +24,7 @@ fn format() -> EventFormat {
 }
 
 fn encode_with(format: EventFormat, events: &[Vec<u8>]) -> MessageBatch {
-    Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
+    encode_all(&Encoder::new(format), events.iter().map(Vec::as_slice))
 }
 
 fn encode(events: &[Vec<u8>]) -> MessageBatch {
@@ -42,7 +42,9 @@ fn copied(format: EventFormat, documents: &[Vec<u8>]) -> MessageBatch {
         read_at_ms: 1_600_000_000_000,
         marker: SnapshotMarker::Last,
     };
-    Encoder::new(format).encode_snapshot(documents.iter().map(Vec::as_slice), &copy, AT_NS)
+    let documents = documents.iter().map(Vec::as_slice);
+    let Ok(batch) = Encoder::new(format).encode_snapshot(documents, &copy, AT_NS, &mut capture_all);
+    batch
 }
 
 fn value(batch: &MessageBatch, index: usize) -> Value {
@@ -382,7 +384,7 @@ proptest! {
     fn damaged_events_are_rejected_or_read(
         which in 0..3_usize,
         changes in changes(),
-        layout in prop::sample::select(Layout::ALL.to_vec()),
+        layout in prop::sample::select(Layout::NAMES.map(|(_, layout)| layout).to_vec()),
     ) {
         let bytes = match which {
             0 => insert(),

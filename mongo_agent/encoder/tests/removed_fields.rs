@@ -1,6 +1,6 @@
 //! Fields that an update removed are null in transformed messages.
 
-use crate::written::{AT_NS, array, element, event, int64, nested, string, value};
+use crate::written::{array, element, encode_all, event, int64, nested, string, value};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::EventFormat;
 use mongo_encoder::transform::{ExtractDocument, Transform};
@@ -88,7 +88,7 @@ fn transformed(options: ExtractDocument, event: &[u8]) -> Value {
     };
     let transforms = vec![Transform::ExtractDocument(options)];
     let encoder = Encoder::new(format).with_transforms(transforms);
-    value(&encoder.encode([event], AT_NS), 0).unwrap()
+    value(&encode_all(&encoder, [event]), 0).unwrap()
 }
 
 proptest! {
@@ -172,6 +172,6 @@ fn damaged_list_of_removed_fields_is_rejected() {
         "update",
         &[description, nested("fullDocument", &[int64("_id", 7)])],
     );
-    let batch = encoder.encode([event.as_slice()], AT_NS);
+    let batch = encode_all(&encoder, [event.as_slice()]);
     assert_eq!(batch.failures.len(), 1);
 }

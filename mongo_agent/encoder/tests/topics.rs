@@ -1,6 +1,6 @@
 //! Topics shared by several kinds of messages.
 
-use crate::written::{cust, event, nested};
+use crate::written::{cust, encode_all, event, nested};
 use mongo_encoder::batch::Kind;
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{Encoding, EventFormat};
@@ -18,7 +18,7 @@ fn documents_and_ddl_events_have_separate_schemas() {
     let insert = event("insert", &[nested("fullDocument", &cust("x"))]);
     let drop = event("drop", &[]);
     let events = [&insert, &drop, &insert, &drop];
-    let batch = encoder.encode(events.into_iter().map(Vec::as_slice), 5);
+    let batch = encode_all(&encoder, events.into_iter().map(Vec::as_slice));
     let schema = |index: usize| {
         let text = batch.value(&batch.entries[index]).unwrap();
         let value: Value = serde_json::from_slice(text).unwrap();

@@ -1,8 +1,8 @@
 //! Transformed messages: their documents, deletes, and events without messages.
 
 use crate::written::{
-    self, AT_NS, array, changed, changes, cust, document, double, element, event, insert, int64,
-    nested, string, value,
+    self, array, changed, changes, cust, document, double, element, encode_all, event, insert,
+    int64, nested, string, value,
 };
 use mongo_encoder::batch::MessageBatch;
 use mongo_encoder::encoder::Encoder;
@@ -24,7 +24,7 @@ fn encode_with(transform: Transform, events: &[Vec<u8>]) -> MessageBatch {
         ..EventFormat::default()
     };
     let encoder = Encoder::new(format).with_transforms(vec![transform]);
-    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
+    encode_all(&encoder, events.iter().map(Vec::as_slice))
 }
 
 fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::written::{
-    AT_NS, array, changed, changes, double, element, insert, int32, int64, nested, string, value,
+    array, changed, changes, double, element, encode_all, insert, int32, int64, nested, string,
+    value,
 };
 use event_encoding::schema_ids::SchemaIds;
 use mongo_encoder::batch::MessageBatch;
@@ -26,7 +27,7 @@ fn encoder(transform: Transform, encoding: Encoding, ids: &Arc<SchemaIds>) -> En
 
 fn encode(transform: Transform, encoding: Encoding, events: &[Vec<u8>]) -> MessageBatch {
     let encoder = encoder(transform, encoding, &Arc::default());
-    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
+    encode_all(&encoder, events.iter().map(Vec::as_slice))
 }
 
 fn typed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
@@ -117,7 +118,7 @@ fn documents_of_equal_shape_share_avro_schema() {
     let encoder = encoder(Transform::ExtractDocument(options), Encoding::Avro, &ids);
     let item = |n| nested("0", &[int32("a-b", n)]);
     let document = |n| insert(&[int64("_id", 7), string("s", "é"), array("l", &[item(n)])]);
-    let encode = |events: &[Vec<u8>]| encoder.encode(events.iter().map(Vec::as_slice), AT_NS);
+    let encode = |events: &[Vec<u8>]| encode_all(&encoder, events.iter().map(Vec::as_slice));
     let batch = encode(&[document(1), document(2)]);
     for (id, schema) in batch.unregistered.iter().enumerate() {
         ids.set(schema, u32::try_from(id).unwrap() % 2);

@@ -1,10 +1,27 @@
 //! BSON that tests write, and events as a server sends them.
 
+use std::convert::Infallible;
+
 use mongo_encoder::batch::MessageBatch;
+use mongo_encoder::encoder::Encoder;
 use proptest::prelude::*;
 use serde_json::Value;
 
 pub const AT_NS: i64 = 1_700_000_000_123_456_789;
+
+#[allow(clippy::unnecessary_wraps, reason = "`Routing` requires it")]
+pub fn capture_all(_: &[u8], _: &[u8]) -> Result<bool, Infallible> {
+    Ok(true)
+}
+
+/// Encodes events of all collections.
+pub fn encode_all<'b>(
+    encoder: &Encoder,
+    events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
+) -> MessageBatch {
+    let Ok(batch) = encoder.encode(events, None, AT_NS, &mut capture_all);
+    batch
+}
 
 pub fn document(elements: &[Vec<u8>]) -> Vec<u8> {
     let length = elements.iter().map(Vec::len).sum::<usize>() + 5;

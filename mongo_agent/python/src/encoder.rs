@@ -20,10 +20,10 @@ use pyo3::types::PyBytes;
 use crate::batch::MongoBatch;
 use crate::events::ChangeEvents;
 use crate::input::{Input, inputs};
-use crate::routing::{Routing, SnapshotRouting, StreamRouting};
+use crate::routing::{BatchRouting, Routing};
 use crate::transaction::MongoTransaction;
 use crate::transform::MongoTransform;
-use event_encoding_python::choices::{NAMES, choose, unknown};
+use event_encoding_python::choices::{NAMES, choose};
 use event_encoding_python::schema_ids::{SchemaIds, Unregistered};
 
 const ENCODINGS: [(&str, Encoding); 3] = [
@@ -83,9 +83,8 @@ impl MongoEncoder {
             connector_version,
             replica_set,
             node_id,
-            layout: Layout::named(layout).ok_or_else(|| unknown("layout", layout))?,
-            document_json: DocumentJson::named(document_json)
-                .ok_or_else(|| unknown("document_json", document_json))?,
+            layout: choose("layout", layout, &Layout::NAMES)?,
+            document_json: choose("document_json", document_json, &DocumentJson::NAMES)?,
             is_first_source: choose(
                 "source_version",
                 source_version,
@@ -161,27 +160,28 @@ impl MongoEncoder {
         at_ns: Option<i64>,
     ) -> PyResult<MongoBatch> {
         let documents = inputs(&documents)?;
+        let markers = SnapshotMarker::ALL.map(|marker| (marker.name(), marker));
         let (seconds, increment) = cluster_time;
         let source = SnapshotSource {
             database: database.as_bytes(),
             collection: collection.as_bytes(),
             cluster_time: Timestamp { seconds, increment },
             read_at_ms,
-            marker: SnapshotMarker::named(snapshot).ok_or_else(|| unknown("snapshot", snapshot))?,
+            marker: choose("snapshot", snapshot, &markers)?,
         };
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {
             let documents = documents.iter().map(Input::bytes);
-            let mut captures = SnapshotRouting(&self.captures);
+            let mut captures = self.routing(true);
             let encoder = &self.encoder;
-            encoder.encode_snapshot_routed(documents, &source, at_ns, &mut captures)
+            encoder.encode_snapshot(documents, &source, at_ns, &mut captures)
         });
         Ok(MongoBatch { batch: batch? })
     }
 
     /// Schemas without an id of the documents of a collection.
     fn unregistered(&self, database: &str, collection: &str) -> PyResult<Vec<Unregistered>> {
-        let mut captures = SnapshotRouting(&self.captures);
+        let mut captures = self.routing(true);
         let encoder = &self.encoder;
         let found = encoder.unregistered_of(database, collection, &mut captures)?;
         Ok(Unregistered::list(found))
@@ -206,15 +206,22 @@ impl MongoEncoder {
 }
 
 impl MongoEncoder {
+    fn routing(&self, is_snapshot: bool) -> BatchRouting<'_> {
+        BatchRouting {
+            routing: &self.captures,
+            is_snapshot,
+        }
+    }
+
     fn encode_events<'b>(
         &self,
         events: impl Iterator<Item = &'b [u8]> + Clone,
         transaction: Option<OpenTransaction>,
         at_ns: i64,
     ) -> PyResult<batch::MessageBatch> {
-        let mut captures = StreamRouting(&self.captures);
+        let mut captures = self.routing(false);
         let encoder = &self.encoder;
-        encoder.encode_routed(events, transaction, at_ns, &mut captures)
+        encoder.encode(events, transaction, at_ns, &mut captures)
     }
 }
 

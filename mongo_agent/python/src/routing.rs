@@ -85,9 +85,28 @@ impl Routing {
             routes: routes.map(|route| route.map(AnswerCache::new)).collect(),
         }
     }
+}
 
-    fn topic(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
-        let topics = self.topics.as_ref();
+/// The routing of change events, or of snapshot documents, whose collections are always captured.
+pub struct BatchRouting<'a> {
+    pub routing: &'a Routing,
+    pub is_snapshot: bool,
+}
+
+impl namespaces::Routing for BatchRouting<'_> {
+    type Error = PyErr;
+
+    fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
+        let admits = self.routing.admits.as_ref().filter(|_| !self.is_snapshot);
+        admits.map_or(Ok(true), |cache| {
+            cache.answer((database, collection), |callable| {
+                call(callable, database, collection)?.is_truthy()
+            })
+        })
+    }
+
+    fn topic(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
+        let topics = self.routing.topics.as_ref();
         let asked = topics.map(|cache| {
             cache.answer((database, collection), |callable| {
                 call(callable, database, collection)?.extract()
@@ -96,70 +115,23 @@ impl Routing {
         asked.transpose()
     }
 
-    fn route(&self, transform: usize, value: &str) -> PyResult<String> {
-        match self.routes.get(transform) {
+    fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
+        self.routing
+            .transforms
+            .as_ref()
+            .map_or(Ok(Some(0)), |cache| {
+                cache.answer((database, collection), |callable| {
+                    call(callable, database, collection)?.extract()
+                })
+            })
+    }
+
+    fn route(&mut self, transform: usize, value: &str) -> PyResult<String> {
+        match self.routing.routes.get(transform) {
             Some(Some(cache)) => cache.answer((b"", value.as_bytes()), |callable| {
                 callable.call1((value,))?.extract()
             }),
             _ => Ok(value.to_owned()),
         }
-    }
-
-    fn transform(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
-        self.transforms.as_ref().map_or(Ok(Some(0)), |cache| {
-            cache.answer((database, collection), |callable| {
-                call(callable, database, collection)?.extract()
-            })
-        })
-    }
-}
-
-/// The routing of change events.
-pub struct StreamRouting<'a>(pub &'a Routing);
-
-impl namespaces::Routing for StreamRouting<'_> {
-    type Error = PyErr;
-
-    fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
-        self.0.admits.as_ref().map_or(Ok(true), |cache| {
-            cache.answer((database, collection), |callable| {
-                call(callable, database, collection)?.is_truthy()
-            })
-        })
-    }
-
-    fn topic(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
-        self.0.topic(database, collection)
-    }
-
-    fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
-        self.0.transform(database, collection)
-    }
-
-    fn route(&mut self, transform: usize, value: &str) -> PyResult<String> {
-        self.0.route(transform, value)
-    }
-}
-
-/// The routing of snapshot documents, whose collections are always captured.
-pub struct SnapshotRouting<'a>(pub &'a Routing);
-
-impl namespaces::Routing for SnapshotRouting<'_> {
-    type Error = PyErr;
-
-    fn captures(&mut self, _: &[u8], _: &[u8]) -> PyResult<bool> {
-        Ok(true)
-    }
-
-    fn topic(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
-        self.0.topic(database, collection)
-    }
-
-    fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
-        self.0.transform(database, collection)
-    }
-
-    fn route(&mut self, transform: usize, value: &str) -> PyResult<String> {
-        self.0.route(transform, value)
     }
 }

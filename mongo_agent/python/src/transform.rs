@@ -8,7 +8,7 @@ use mongo_encoder::transform::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use event_encoding_python::choices::{NAMES, choose, unknown};
+use event_encoding_python::choices::{NAMES, choose};
 
 const ARRAYS: [(&str, ArrayEncoding); 2] = [
     ("array", ArrayEncoding::Array),
@@ -57,11 +57,7 @@ impl MongoTransform {
         names: &str,
         omits_removed_fields: bool,
     ) -> PyResult<Self> {
-        let layout = Layout::named(layout).ok_or_else(|| unknown("layout", layout))?;
-        let deletes = DeleteHandling::ALL
-            .into_iter()
-            .find(|known| known.name() == deletes)
-            .ok_or_else(|| unknown("deletes", deletes))?;
+        let layout = choose("layout", layout, &Layout::NAMES)?;
         let fields = fields
             .iter()
             .map(|text| NamedMember::parse(field_prefix, text, layout).map_err(rejected))
@@ -74,7 +70,7 @@ impl MongoTransform {
             transform: Transform::ExtractDocument(ExtractDocument {
                 arrays: choose("arrays", arrays, &ARRAYS)?,
                 delimiter,
-                deletes,
+                deletes: choose("deletes", deletes, &DeleteHandling::NAMES)?,
                 rewrites_with_id,
                 fields,
                 headers,

@@ -50,10 +50,7 @@ impl BatchBuilder<'_> {
         let formats = self.formats(topic, Record::Ddl)?;
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        let key = self.format.key;
-        formats
-            .key
-            .around(out, key, |writer| ddl::write_key(writer, &subject));
+        formats.key.write_id_key(out, self.format.key, &subject);
         let value_start = out.len();
         formats.value.around(out, self.format.value, |writer| {
             ddl::write_value(writer, event, &context)

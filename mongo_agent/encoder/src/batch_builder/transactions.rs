@@ -89,10 +89,7 @@ impl BatchBuilder<'_> {
         let formats = self.formats(topic, Record::Transaction).unwrap_or_default();
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        let key = self.format.key;
-        formats
-            .key
-            .around(out, key, |writer| transaction::write_key(writer, id));
+        formats.key.write_id_key(out, self.format.key, id);
         let value_start = out.len();
         formats.value.around(out, self.format.value, |writer| {
             transaction::write_value(writer, boundary, (id, ts_ms), counts, self.format);

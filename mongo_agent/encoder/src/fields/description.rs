@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Rule;
-use super::document::{name_is_taken, write_inside};
+use super::document::{name_is_taken, write_inside, write_renamed};
 use super::path::{Relation, relation, rename, rewrite as rewrite_path};
 use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head, write_string};
@@ -67,8 +67,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
         if kept.contains(&name.as_slice()) {
             return Err(name_is_taken(element, name));
         }
-        write_head(out, element.tag, name);
-        out.extend_from_slice(element.raw);
+        write_renamed(out, element, name);
     }
     close(out, start)
 }

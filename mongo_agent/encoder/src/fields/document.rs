@@ -38,20 +38,33 @@ fn write_value_with_rules(
         return Ok(());
     };
     let start = open(out);
-    let mut moved = Moved::new(deeper.is_empty().then_some(new_name).flatten());
+    let own_name = new_name.filter(|_| deeper.is_empty());
+    let mut is_taken = false;
+    let mut moved = Vec::new();
     let mut elements = document.elements();
     while let Some(element) = elements.read()? {
         if element.name != &**name {
-            moved.pass(&element);
+            is_taken |= own_name == Some(element.name);
             write_element(out, &element);
         } else if !deeper.is_empty() {
             write_inside(out, &element, element.name, deeper, new_name)?;
-        } else if new_name.is_some() {
-            moved.take(element);
+        } else if let Some(own_name) = own_name {
+            moved.push((own_name, element));
         }
     }
-    moved.write(out)?;
+    for (own_name, element) in moved {
+        if is_taken {
+            return Err(name_is_taken(&element, own_name));
+        }
+        write_renamed(out, &element, own_name);
+    }
     close(out, start)
+}
+
+/// Writes an element under another name.
+pub(super) fn write_renamed(out: &mut Vec<u8>, element: &Element<'_>, name: &[u8]) {
+    write_head(out, element.tag, name);
+    out.extend_from_slice(element.raw);
 }
 
 /// Applies a rule to the content of an element.
@@ -80,45 +93,6 @@ pub(super) fn write_inside(
             out.extend_from_slice(element.raw);
             Ok(())
         }
-    }
-}
-
-/// Renamed elements, which move to the end of the document.
-pub(super) struct Moved<'b> {
-    new_name: Option<Box<[u8]>>,
-    is_taken: bool,
-    elements: Vec<(Box<[u8]>, Element<'b>)>,
-}
-
-impl<'b> Moved<'b> {
-    fn new(new_name: Option<&[u8]>) -> Self {
-        Self {
-            new_name: new_name.map(Into::into),
-            is_taken: false,
-            elements: Vec::new(),
-        }
-    }
-
-    /// Records whether an unchanged element already uses the new name.
-    fn pass(&mut self, element: &Element<'_>) {
-        self.is_taken |= self.new_name.as_deref() == Some(element.name);
-    }
-
-    fn take(&mut self, element: Element<'b>) {
-        if let Some(name) = &self.new_name {
-            self.elements.push((name.clone(), element));
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) -> Result<()> {
-        for (name, element) in &self.elements {
-            if self.is_taken {
-                return Err(name_is_taken(element, name));
-            }
-            write_head(out, element.tag, name);
-            out.extend_from_slice(element.raw);
-        }
-        Ok(())
     }
 }
 

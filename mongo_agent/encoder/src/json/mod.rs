@@ -9,8 +9,8 @@ mod text;
 
 pub(crate) use number::{is_calendar_date, lower_hex, write_date, write_decimal128, write_double};
 
-use crate::bson::{Document, Element, MAX_DEPTH, Value};
-use crate::error::{Problem, Result};
+use crate::bson::{Document, Element, Value};
+use crate::error::Result;
 
 /// The representation of BSON types in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ struct Writer<'o, const IN_STRING: bool> {
 impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
     /// `depth` includes this document.
     fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<()> {
-        check_depth(document, depth)?;
+        document.check_depth(depth)?;
         self.out.push(b'{');
         let mut elements = document.elements();
         let mut is_first = true;
@@ -91,7 +91,7 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
     }
 
     fn write_array(&mut self, array: Document<'_>, depth: usize) -> Result<()> {
-        check_depth(array, depth)?;
+        array.check_depth(depth)?;
         self.out.push(b'[');
         let mut elements = array.elements();
         let mut is_first = true;
@@ -348,11 +348,4 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
     fn write_raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
-}
-
-fn check_depth(document: Document<'_>, depth: usize) -> Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(Problem::Depth { limit: MAX_DEPTH }.at_offset(document.offset()));
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Writes keys and values of DDL events: `drop`, `rename`, `create`, …
+//! Writes values of DDL events: `drop`, `rename`, `create`, …
 
 use super::source::Source;
 use super::{ValueContext, write_source};
@@ -7,13 +7,6 @@ use crate::error::Result;
 use crate::format::Layout;
 use crate::json::{Flavour, write_document};
 use crate::value_writer::ValueWriter;
-
-/// `{"id":"database.collection"}`; parts that the event does not contain are omitted.
-pub(crate) fn write_key(writer: &mut dyn ValueWriter, subject: &str) {
-    writer.literal(br#"{"id":"#);
-    writer.text(subject.as_bytes());
-    writer.literal(b"}");
-}
 
 /// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout only the event. With
 /// a schema, the event is a string.

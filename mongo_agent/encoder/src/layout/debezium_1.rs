@@ -2,16 +2,18 @@
 //! and a `filter` selects the document of an update or a delete.
 
 use super::ValueContext;
-use super::envelope::{write_document, write_operation, write_optional};
+use super::envelope::{read_truncated, write_document, write_operation, write_optional};
 use super::source::{Source, write_place, write_start};
-use crate::bson::{Document, Value};
+use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
 use crate::change::{Change, Operation, SnapshotMarker, Transaction, UpdateDescription};
-use crate::element::{integer, text};
+use crate::element::text;
 use crate::error::Result;
 use crate::format::EventFormat;
 use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
+
+const DOCUMENT: u8 = 3;
 
 pub(super) fn write_value<F: ValueWriter>(
     writer: &mut F,
@@ -142,49 +144,61 @@ fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>> {
 /// `{$v: 1, $set: …, $unset: …, $push: …}`. `$push` with `$slice` truncates arrays, so the update
 /// is idempotent.
 fn patch(update: UpdateDescription<'_>) -> Result<Vec<u8>> {
-    const DOCUMENT: u8 = 3;
     const ARRAY: u8 = 4;
     const BOOLEAN: u8 = 8;
     let mut out = Vec::new();
     let start = open(&mut out);
     write_number(&mut out, b"$v", 1);
-    if let Some(fields) = update.updated_fields.filter(has_elements) {
-        write_head(&mut out, DOCUMENT, b"$set");
-        let inner = open(&mut out);
-        let mut elements = fields.elements();
-        while let Some(element) = elements.read()? {
-            write_element(&mut out, &element);
-        }
-        close(&mut out, inner)?;
-    }
-    if let Some(fields) = update.removed_fields.filter(has_elements) {
-        write_head(&mut out, DOCUMENT, b"$unset");
-        let inner = open(&mut out);
-        let mut elements = fields.elements();
-        while let Some(element) = elements.read()? {
-            write_head(&mut out, BOOLEAN, text(&element, "removedFields")?);
+    write_operator(&mut out, b"$set", update.updated_fields, |out, element| {
+        write_element(out, element);
+        Ok(())
+    })?;
+    write_operator(
+        &mut out,
+        b"$unset",
+        update.removed_fields,
+        |out, element| {
+            write_head(out, BOOLEAN, text(element, "removedFields")?);
             out.push(1);
-        }
-        close(&mut out, inner)?;
-    }
-    if let Some(arrays) = update.truncated_arrays.filter(has_elements) {
-        write_head(&mut out, DOCUMENT, b"$push");
-        let inner = open(&mut out);
-        let mut elements = arrays.elements();
-        while let Some(element) = elements.read()? {
-            let (field, new_size) = truncated(&element.value)?;
-            write_head(&mut out, DOCUMENT, field);
-            let cut = open(&mut out);
-            write_head(&mut out, ARRAY, b"$each");
-            let nothing = open(&mut out);
-            close(&mut out, nothing)?;
-            write_number(&mut out, b"$slice", new_size);
-            close(&mut out, cut)?;
-        }
-        close(&mut out, inner)?;
-    }
+            Ok(())
+        },
+    )?;
+    write_operator(
+        &mut out,
+        b"$push",
+        update.truncated_arrays,
+        |out, element| {
+            let (field, new_size) = read_truncated(element)?;
+            write_head(out, DOCUMENT, field);
+            let cut = open(out);
+            write_head(out, ARRAY, b"$each");
+            let nothing = open(out);
+            close(out, nothing)?;
+            write_number(out, b"$slice", i32::try_from(new_size).unwrap_or(i32::MAX));
+            close(out, cut)
+        },
+    )?;
     close(&mut out, start)?;
     Ok(out)
+}
+
+/// Writes an operator with its operands, unless there are none.
+fn write_operator(
+    out: &mut Vec<u8>,
+    name: &[u8],
+    operands: Option<Document<'_>>,
+    write: impl Fn(&mut Vec<u8>, &Element<'_>) -> Result<()>,
+) -> Result<()> {
+    let Some(operands) = operands.filter(has_elements) else {
+        return Ok(());
+    };
+    write_head(out, DOCUMENT, name);
+    let start = open(out);
+    let mut elements = operands.elements();
+    while let Some(element) = elements.read()? {
+        write(out, &element)?;
+    }
+    close(out, start)
 }
 
 fn has_elements(document: &Document<'_>) -> bool {
@@ -196,23 +210,4 @@ fn write_number(out: &mut Vec<u8>, name: &[u8], number: i32) {
     const INT32: u8 = 0x10;
     write_head(out, INT32, name);
     out.extend_from_slice(&number.to_le_bytes());
-}
-
-fn truncated<'b>(value: &Value<'b>) -> Result<(&'b [u8], i32)> {
-    let mut field: &[u8] = b"";
-    let mut new_size = 0;
-    if let Value::Document(truncated) = value {
-        let mut members = truncated.elements();
-        while let Some(member) = members.read()? {
-            match member.name {
-                b"field" => field = text(&member, "truncatedArrays.field")?,
-                b"newSize" => {
-                    let size = integer(&member, "truncatedArrays.newSize")?;
-                    new_size = i32::try_from(size).unwrap_or(i32::MAX);
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok((field, new_size))
 }

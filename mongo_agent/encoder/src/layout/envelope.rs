@@ -114,7 +114,13 @@ pub(crate) fn write_all_truncated<F: ValueWriter>(
     update: &UpdateDescription<'_>,
 ) -> Result<()> {
     write_list(writer, update.truncated_arrays, |writer, element| {
-        write_truncated(writer, element)
+        let (field, new_size) = read_truncated(element)?;
+        writer.literal(br#"{"field":"#);
+        writer.text(field);
+        writer.literal(br#","size":"#);
+        writer.number(new_size);
+        writer.literal(b"}");
+        Ok(())
     })
 }
 
@@ -145,7 +151,8 @@ fn write_list<F: ValueWriter>(
     Ok(())
 }
 
-fn write_truncated<F: ValueWriter>(writer: &mut F, element: &Element<'_>) -> Result<()> {
+/// Returns the field and the new size of an element of `truncatedArrays`.
+pub(super) fn read_truncated<'b>(element: &Element<'b>) -> Result<(&'b [u8], i64)> {
     let mut field: &[u8] = b"";
     let mut new_size = 0;
     if let Value::Document(truncated) = element.value {
@@ -158,10 +165,5 @@ fn write_truncated<F: ValueWriter>(writer: &mut F, element: &Element<'_>) -> Res
             }
         }
     }
-    writer.literal(br#"{"field":"#);
-    writer.text(field);
-    writer.literal(br#","size":"#);
-    writer.number(new_size);
-    writer.literal(b"}");
-    Ok(())
+    Ok((field, new_size))
 }

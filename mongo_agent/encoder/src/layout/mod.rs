@@ -1,9 +1,8 @@
-//! Writes the values of messages, with one module for each layout.
+//! Writes the values of messages in each layout.
 
 pub(crate) mod ddl;
+mod debezium;
 mod debezium_1;
-mod debezium_21;
-mod debezium_3;
 pub(crate) mod envelope;
 mod native;
 mod source;
@@ -32,9 +31,9 @@ pub(crate) fn write_value<F: ValueWriter>(
     context: &ValueContext<'_>,
 ) -> Result<()> {
     match context.format.layout {
-        Layout::Debezium3 => debezium_3::write_value(writer, change, context),
+        Layout::Debezium3 => debezium::write_value::<F, true>(writer, change, context),
         Layout::Debezium1 => debezium_1::write_value(writer, change, context),
-        Layout::Debezium21 => debezium_21::write_value(writer, change, context),
+        Layout::Debezium21 => debezium::write_value::<F, false>(writer, change, context),
         Layout::Native => native::write_value(writer, change, context.format),
     }
 }
@@ -47,7 +46,9 @@ fn write_source<F: ValueWriter + ?Sized>(
 ) -> Result<()> {
     match format.layout {
         Layout::Debezium1 => debezium_1::write_source(writer, source, format),
-        Layout::Debezium21 => debezium_21::write_source(writer, source, format),
-        Layout::Debezium3 | Layout::Native => debezium_3::write_source(writer, source, format),
+        Layout::Debezium21 => debezium::write_source::<F, false>(writer, source, format),
+        Layout::Debezium3 | Layout::Native => {
+            debezium::write_source::<F, true>(writer, source, format)
+        }
     }
 }

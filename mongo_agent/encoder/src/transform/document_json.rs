@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use event_encoding::avro_names::NameAdjustment;
 
-use super::fields_union::{FieldsUnion, check_depth};
+use super::fields_union::FieldsUnion;
 use crate::bson::{Document, Value};
 use crate::error::{Problem, Result};
 use crate::json::{lower_hex, write_decimal128, write_double};
@@ -132,9 +132,8 @@ impl Writer<'_, '_> {
         union: Option<&FieldsUnion<'b>>,
         depth: usize,
     ) -> Result<()> {
-        check_depth(document, depth)?;
-        let fields = union.map_or(&[][..], |union| &union.fields);
-        let mut is_missing = vec![true; fields.len()];
+        document.check_depth(depth)?;
+        let mut is_missing = vec![true; union.map_or(0, |union| union.fields.len())];
         let mut is_first = true;
         // Adjustment may make different names equal.
         let mut names = Vec::new();
@@ -151,20 +150,14 @@ impl Writer<'_, '_> {
                 names.push((start, self.out.len()));
             }
             self.out.push(b':');
-            let place = union.and_then(|union| union.place(element.name));
-            if let Some(missing) = place.and_then(|place| is_missing.get_mut(place)) {
+            let known = union.and_then(|union| union.fields.get_full(element.name));
+            if let Some(missing) = known.and_then(|(place, ..)| is_missing.get_mut(place)) {
                 *missing = false;
             }
-            let field = place
-                .and_then(|place| fields.get(place))
-                .map(|field| &field.1);
-            self.write_field(element.value, field, depth)?;
+            self.write_field(element.value, known.map(|(.., field)| field), depth)?;
         }
-        for ((name, _), _) in fields
-            .iter()
-            .zip(is_missing)
-            .filter(|(_, missing)| *missing)
-        {
+        let all = union.into_iter().flat_map(|union| union.fields.keys());
+        for (name, _) in all.zip(is_missing).filter(|(_, missing)| *missing) {
             self.separate(&mut is_first);
             write_name(self.out, name, self.form.names);
             self.out.extend_from_slice(b":null");
@@ -179,7 +172,7 @@ impl Writer<'_, '_> {
         union: Option<&FieldsUnion<'b>>,
         depth: usize,
     ) -> Result<()> {
-        check_depth(array, depth)?;
+        array.check_depth(depth)?;
         let is_object = self.form.arrays == ArrayEncoding::Document;
         let own = match union {
             None if !is_object => FieldsUnion::of_array(array, depth)?,

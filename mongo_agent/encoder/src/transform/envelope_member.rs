@@ -35,9 +35,8 @@ pub struct NamedMember {
     pub(super) name: Box<str>,
 }
 
-type Members = (&'static str, &'static [&'static str]);
-
-const DEBEZIUM_3: [Members; 4] = [
+/// The objects of the envelopes, starting with the envelope itself, and their members.
+const MEMBERS: [(&str, &[&str]); 5] = [
     ("", &["op", "ts_ms", "ts_us", "ts_ns", "updateDescription"]),
     (
         "source",
@@ -49,6 +48,12 @@ const DEBEZIUM_3: [Members; 4] = [
             "snapshot",
             "db",
             "sequence",
+            "rs",
+        ],
+    ),
+    (
+        "source",
+        &[
             "ts_us",
             "ts_ns",
             "collection",
@@ -67,48 +72,24 @@ const DEBEZIUM_3: [Members; 4] = [
         &["removedFields", "updatedFields", "truncatedArrays"],
     ),
 ];
-const DEBEZIUM_21: [Members; 4] = [
-    ("", &["op", "ts_ms", "updateDescription"]),
-    (
-        "source",
-        &[
-            "version",
-            "connector",
-            "name",
-            "ts_ms",
-            "snapshot",
-            "db",
-            "sequence",
-            "rs",
-            "collection",
-            "ord",
-            "lsid",
-            "txnNumber",
-        ],
-    ),
-    (
-        "transaction",
-        &["id", "total_order", "data_collection_order"],
-    ),
-    (
-        "updateDescription",
-        &["removedFields", "updatedFields", "truncatedArrays"],
-    ),
-];
 /// Objects and lists.
 const NESTED: [&str; 3] = ["updateDescription", "removedFields", "truncatedArrays"];
 
-fn members(layout: Layout) -> &'static [Members; 4] {
-    match layout {
-        Layout::Debezium21 => &DEBEZIUM_21,
-        _ => &DEBEZIUM_3,
-    }
+/// The members of a layout, each with its object.
+fn members(layout: Layout) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let missing: &[&str] = match layout {
+        Layout::Debezium21 => &["ts_us", "ts_ns", "wallTime"],
+        _ => &["rs"],
+    };
+    let all = MEMBERS.iter();
+    let all = all.flat_map(|(parent, names)| names.iter().map(|name| (*parent, *name)));
+    all.filter(|(_, name)| !missing.contains(name))
 }
 
 fn known(layout: Layout) -> String {
-    let names = members(layout).iter().flat_map(|(parent, names)| {
+    let names = members(layout).map(|(parent, name)| {
         let dot = if parent.is_empty() { "" } else { "." };
-        names.iter().map(move |name| format!("{parent}{dot}{name}"))
+        format!("{parent}{dot}{name}")
     });
     names.collect::<Vec<_>>().join(", ")
 }
@@ -130,9 +111,7 @@ impl NamedMember {
             Some((path, name)) => (path, Some(name)),
             None => (text, None),
         };
-        let all = members(layout).iter();
-        let mut all =
-            all.flat_map(|(parent, names)| names.iter().map(move |name| (*parent, *name)));
+        let mut all = members(layout);
         let (found, default_name) = match path.split_once('.') {
             Some((parent, name)) => (
                 all.find(|member| *member == (parent, name)),

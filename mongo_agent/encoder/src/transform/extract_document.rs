@@ -17,7 +17,7 @@ use crate::change::{Change, UpdateDescription};
 use crate::element::text;
 use crate::error::Result;
 use crate::extras::Header;
-use crate::format::{Encoding, EventFormat};
+use crate::format::{Encoding, EventFormat, adjust_path, names_in};
 use crate::layout::ValueContext;
 use crate::shape_cache::TopicShapes;
 use crate::value_writer::{AvroWriter, JsonWriter};
@@ -41,21 +41,12 @@ pub enum DeleteHandling {
 }
 
 impl DeleteHandling {
-    pub const ALL: [Self; 4] = [
-        Self::Drop,
-        Self::Tombstone,
-        Self::Rewrite,
-        Self::RewriteWithTombstone,
+    pub const NAMES: [(&str, Self); 4] = [
+        ("drop", Self::Drop),
+        ("tombstone", Self::Tombstone),
+        ("rewrite", Self::Rewrite),
+        ("rewrite-with-tombstone", Self::RewriteWithTombstone),
     ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Tombstone => "tombstone",
-            Self::Rewrite => "rewrite",
-            Self::RewriteWithTombstone => "rewrite-with-tombstone",
-        }
-    }
 
     fn rewrites(self) -> bool {
         matches!(self, Self::Rewrite | Self::RewriteWithTombstone)
@@ -280,14 +271,11 @@ impl ExtractDocument {
         Ok(found)
     }
 
-    /// Returns the options for writing documents. Avro requires adjusted names.
+    /// Returns the options for writing documents.
     fn form(&self, encoding: Encoding) -> DocumentForm<'_> {
         DocumentForm {
             arrays: self.arrays,
-            names: match encoding {
-                Encoding::Avro => self.names.for_avro(),
-                _ => self.names,
-            },
+            names: names_in(encoding, self.names),
             delimiter: self.delimiter.as_deref(),
         }
     }
@@ -295,15 +283,8 @@ impl ExtractDocument {
 
 /// Returns the schema name of values: the topic, adjusted as a schema name and a field name.
 fn schema_name(format: &EventFormat, topic: &str, of_fields: NameAdjustment) -> String {
-    let names = match format.value {
-        Encoding::Avro => format.names.for_avro(),
-        _ => format.names,
-    };
-    let parts = topic.split('.');
-    let parts: Vec<_> = parts
-        .map(|part| of_fields.adjust(&names.adjust(part)))
-        .collect();
-    parts.join(".")
+    let names = names_in(format.value, format.names);
+    adjust_path(topic, |part| of_fields.adjust(&names.adjust(part)))
 }
 
 /// Whether a change contains neither a document nor an update description.

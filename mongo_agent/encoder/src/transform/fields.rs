@@ -8,7 +8,6 @@ use super::document_json::{
     ArrayEncoding, DocumentForm, adjust, check_names, sort_options, write_text,
 };
 use super::envelope_member::NamedMember;
-use super::fields_union::check_depth;
 use crate::bson::{Document, Value};
 use crate::error::Result;
 
@@ -105,7 +104,7 @@ impl<'b, 'f> Fields<'b, 'f> {
     }
 
     fn add_nested(&mut self, place: Place<'_>, document: Document<'b>) -> Result<()> {
-        check_depth(document, place.depth)?;
+        document.check_depth(place.depth)?;
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
             self.add_at(place, adjust(element.name, self.form.names), element.value)?;
@@ -159,7 +158,7 @@ impl<'b, 'f> Fields<'b, 'f> {
     }
 
     fn add_elements(&mut self, place: Place<'_>, array: Document<'b>) -> Result<()> {
-        check_depth(array, place.depth)?;
+        array.check_depth(place.depth)?;
         let mut elements = array.elements();
         let mut index = 0_usize;
         while let Some(element) = elements.read()? {

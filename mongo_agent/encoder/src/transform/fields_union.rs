@@ -1,17 +1,16 @@
 //! The union of the fields of all documents in an array. In Kafka Connect all elements share a
 //! schema, so each document contains all fields; missing fields are null.
 
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
-use crate::bson::{Document, MAX_DEPTH, Value};
-use crate::error::{Problem, Result};
+use crate::bson::{Document, Value};
+use crate::error::Result;
 
 /// The union of the fields of several values. Only documents and arrays have fields.
 #[derive(Debug, Default)]
 pub(super) struct FieldsUnion<'b> {
     /// The fields of all documents, in the order of their first occurrence.
-    pub fields: Vec<(&'b [u8], FieldsUnion<'b>)>,
-    places: HashMap<&'b [u8], usize>,
+    pub fields: IndexMap<&'b [u8], FieldsUnion<'b>>,
     /// The union of the elements of all arrays.
     pub elements: Option<Box<FieldsUnion<'b>>>,
 }
@@ -36,11 +35,6 @@ impl<'b> FieldsUnion<'b> {
         Ok(Some(union))
     }
 
-    /// Index of a field.
-    pub(super) fn place(&self, name: &[u8]) -> Option<usize> {
-        self.places.get(name).copied()
-    }
-
     fn add(&mut self, value: Value<'b>, depth: usize) -> Result<()> {
         match value {
             Value::Document(document) => self.add_fields(document, depth.saturating_add(1)),
@@ -53,18 +47,11 @@ impl<'b> FieldsUnion<'b> {
     }
 
     fn add_fields(&mut self, document: Document<'b>, depth: usize) -> Result<()> {
-        check_depth(document, depth)?;
+        document.check_depth(depth)?;
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
-            if element.value == Value::Undefined {
-                continue;
-            }
-            let next = self.fields.len();
-            let place = *self.places.entry(element.name).or_insert(next);
-            if place == next {
-                self.fields.push((element.name, Self::default()));
-            }
-            if let Some((_, field)) = self.fields.get_mut(place) {
+            if element.value != Value::Undefined {
+                let field = self.fields.entry(element.name).or_default();
                 field.add(element.value, depth)?;
             }
         }
@@ -72,18 +59,11 @@ impl<'b> FieldsUnion<'b> {
     }
 
     fn add_elements(&mut self, array: Document<'b>, depth: usize) -> Result<()> {
-        check_depth(array, depth)?;
+        array.check_depth(depth)?;
         let mut elements = array.elements();
         while let Some(element) = elements.read()? {
             self.add(element.value, depth)?;
         }
         Ok(())
     }
-}
-
-pub(super) fn check_depth(document: Document<'_>, depth: usize) -> Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(Problem::Depth { limit: MAX_DEPTH }.at_offset(document.offset()));
-    }
-    Ok(())
 }

@@ -9,7 +9,6 @@ use event_encoding::connect::{Schema, Shape};
 
 use super::document_json::{ArrayEncoding, DocumentForm, adjust};
 use super::fields::{Content, Field, element_name};
-use super::fields_union::check_depth;
 use crate::bson::{Document, Value};
 use crate::error::{Problem, Result};
 
@@ -17,20 +16,52 @@ const REGEX: &str = "io.debezium.mongodb.regex";
 /// Stands for an unnamed struct in the names of the structs inside it, as in Debezium.
 pub(super) const UNNAMED: &str = "null";
 
+/// The type of a value that contains no other values, by its letter in shape keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Scalar {
+    /// Only nulls, which any type covers.
+    Null = b'n',
+    Text = b's',
+    Double = b'd',
+    Bytes = b'b',
+    Int = b'i',
+    Long = b'l',
+    Time = b't',
+    Boolean = b'f',
+    Regex = b'r',
+    DbPointer = b'p',
+}
+
+impl Scalar {
+    /// Returns `None` for values that contain other values.
+    pub(super) fn of_value(value: Value<'_>) -> Option<Self> {
+        Some(match value {
+            Value::Null | Value::Undefined => Self::Null,
+            Value::String(_)
+            | Value::Code(_)
+            | Value::Symbol(_)
+            | Value::ObjectId(_)
+            | Value::Decimal128(_)
+            | Value::MinKey
+            | Value::MaxKey => Self::Text,
+            Value::Double(_) => Self::Double,
+            Value::Binary { .. } => Self::Bytes,
+            Value::Int32(_) => Self::Int,
+            Value::Int64(_) => Self::Long,
+            Value::DateTime(_) | Value::Timestamp(_) => Self::Time,
+            Value::Boolean(_) => Self::Boolean,
+            Value::Regex { .. } => Self::Regex,
+            Value::DbPointer { .. } => Self::DbPointer,
+            Value::CodeWithScope { .. } | Value::Document(_) | Value::Array(_) => return None,
+        })
+    }
+}
+
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind<'b> {
-    /// Only nulls, which any type covers.
-    Null,
-    Text,
-    Double,
-    Bytes,
-    Int,
-    Long,
-    Time,
-    Boolean,
-    Regex,
-    DbPointer,
+    Scalar(Scalar),
     /// JavaScript with the fields of its scope.
     CodeWithScope(KindFields<'b>),
     Document(KindFields<'b>),
@@ -39,6 +70,9 @@ enum Kind<'b> {
     /// An array that is written as a document.
     Elements(Vec<Kind<'b>>),
 }
+
+/// The type of nulls.
+const NULL: Kind<'_> = Kind::Scalar(Scalar::Null);
 
 type KindFields<'b> = Vec<(&'b [u8], Kind<'b>)>;
 
@@ -69,28 +103,12 @@ impl Inference<'_> {
     fn kind<'b>(&self, value: Value<'b>, depth: usize) -> Result<Kind<'b>> {
         let inner = depth.saturating_add(1);
         Ok(match value {
-            Value::Null | Value::Undefined => Kind::Null,
-            Value::String(_)
-            | Value::Code(_)
-            | Value::Symbol(_)
-            | Value::ObjectId(_)
-            | Value::Decimal128(_)
-            | Value::MinKey
-            | Value::MaxKey => Kind::Text,
-            Value::Double(_) => Kind::Double,
-            Value::Binary { .. } => Kind::Bytes,
-            Value::Int32(_) => Kind::Int,
-            Value::Int64(_) => Kind::Long,
-            Value::DateTime(_) | Value::Timestamp(_) => Kind::Time,
-            Value::Boolean(_) => Kind::Boolean,
-            Value::Regex { .. } => Kind::Regex,
-            Value::DbPointer { .. } => Kind::DbPointer,
             Value::CodeWithScope { scope, .. } => Kind::CodeWithScope(self.fields(scope, inner)?),
             Value::Document(document) => Kind::Document(self.fields(document, inner)?),
             Value::Array(array) => {
-                check_depth(array, inner)?;
+                array.check_depth(inner)?;
                 let mut kinds = Vec::new();
-                let mut of_all = Kind::Null;
+                let mut of_all = NULL;
                 let mut elements = array.elements();
                 while let Some(element) = elements.read()? {
                     let kind = self.kind(element.value, inner)?;
@@ -106,11 +124,12 @@ impl Inference<'_> {
                     ArrayEncoding::Document => Kind::Elements(kinds),
                 }
             }
+            value => Scalar::of_value(value).map_or(NULL, Kind::Scalar),
         })
     }
 
     fn fields<'b>(&self, document: Document<'b>, depth: usize) -> Result<KindFields<'b>> {
-        check_depth(document, depth)?;
+        document.check_depth(depth)?;
         let mut fields = Vec::new();
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
@@ -124,7 +143,7 @@ impl Inference<'_> {
     /// Returns the type that covers the values of both types.
     fn union<'b>(&self, known: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
         match (known, other) {
-            (Kind::Null, kind) | (kind, Kind::Null) => Ok(kind),
+            (NULL, kind) | (kind, NULL) => Ok(kind),
             (Kind::Document(known), Kind::Document(other)) => {
                 Ok(Kind::Document(self.union_of_fields(known, other, offset)?))
             }
@@ -156,7 +175,7 @@ impl Inference<'_> {
             };
             match place.and_then(|place| known.get_mut(place)) {
                 Some((_, known)) => {
-                    let before = std::mem::replace(known, Kind::Null);
+                    let before = std::mem::replace(known, NULL);
                     *known = self.union(before, kind, offset)?;
                 }
                 None => known.push((name, kind)),
@@ -169,15 +188,17 @@ impl Inference<'_> {
     fn schema(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
         let path = || format!("{parent}.{key}");
         let schema = match kind {
-            Kind::Null | Kind::Text => Schema::new(Shape::String),
-            Kind::Double => Schema::new(Shape::Double),
-            Kind::Bytes => Schema::new(Shape::Bytes),
-            Kind::Int => Schema::new(Shape::Int32),
-            Kind::Long => Schema::new(Shape::Int64),
-            Kind::Time => Schema::timestamp(),
-            Kind::Boolean => Schema::new(Shape::Boolean),
-            Kind::Regex => texts(["regex", "options"]).named(REGEX),
-            Kind::DbPointer => texts(["ref", "id"]).named(path()),
+            Kind::Scalar(scalar) => match scalar {
+                Scalar::Null | Scalar::Text => Schema::new(Shape::String),
+                Scalar::Double => Schema::new(Shape::Double),
+                Scalar::Bytes => Schema::new(Shape::Bytes),
+                Scalar::Int => Schema::new(Shape::Int32),
+                Scalar::Long => Schema::new(Shape::Int64),
+                Scalar::Time => Schema::timestamp(),
+                Scalar::Boolean => Schema::new(Shape::Boolean),
+                Scalar::Regex => texts(["regex", "options"]).named(REGEX),
+                Scalar::DbPointer => texts(["ref", "id"]).named(path()),
+            },
             Kind::CodeWithScope(scope) => {
                 let name = format!("{}.scope", path());
                 let code = Schema::new(Shape::String).optional();

@@ -14,7 +14,7 @@ use super::typed_message::{Root, TypedMessage};
 use super::typed_writer::write_untyped;
 use crate::bson::{Document, Element, Value};
 use crate::error::{Problem, Result};
-use crate::format::{Encoding, EventFormat};
+use crate::format::{Encoding, EventFormat, adjust_path, names_in};
 use crate::json::{Flavour, write_document};
 use crate::shape_cache::TopicShapes;
 
@@ -96,12 +96,8 @@ impl EventRouter {
         let mut name = String::new();
         if has_envelope {
             let route = self.route(document)?;
-            let parts = [AFTER_PACKAGE, &String::from_utf8_lossy(&route), AFTER_NAME].join(".");
-            let parts: Vec<_> = parts
-                .split('.')
-                .map(|part| form.names.adjust(part))
-                .collect();
-            name = parts.join(".");
+            let path = [AFTER_PACKAGE, &String::from_utf8_lossy(&route), AFTER_NAME].join(".");
+            name = adjust_path(&path, |part| form.names.adjust(part));
         }
         let message = TypedMessage {
             part: MessagePart::Value,
@@ -144,13 +140,10 @@ fn field<'b>(
     }
 }
 
-/// Returns the options for writing documents. Avro requires adjusted names.
+/// Returns the options for writing documents.
 fn form(encoding: Encoding) -> DocumentForm<'static> {
     DocumentForm {
-        names: match encoding {
-            Encoding::Avro => NameAdjustment::Avro,
-            _ => NameAdjustment::None,
-        },
+        names: names_in(encoding, NameAdjustment::None),
         ..DocumentForm::default()
     }
 }

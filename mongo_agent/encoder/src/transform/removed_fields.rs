@@ -1,9 +1,8 @@
 //! Fields that an update removed, written as null: a sink that upserts columns keeps the old value
 //! of a field that a message omits.
 
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
-use super::fields_union::check_depth;
 use crate::bson::{Document, MAX_DEPTH, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
 use crate::element::text;
@@ -14,8 +13,7 @@ const NULL: u8 = 10;
 /// Paths of removed fields as a tree, in the order of the update.
 #[derive(Debug, Default)]
 pub(super) struct RemovedFields<'b> {
-    fields: Vec<(&'b [u8], RemovedFields<'b>)>,
-    places: HashMap<&'b [u8], usize>,
+    fields: IndexMap<&'b [u8], RemovedFields<'b>>,
     is_removed: bool,
 }
 
@@ -35,17 +33,9 @@ impl<'b> RemovedFields<'b> {
     }
 
     fn insert(&mut self, mut names: impl Iterator<Item = &'b [u8]>) {
-        let Some(name) = names.next() else {
-            self.is_removed = true;
-            return;
-        };
-        let next = self.fields.len();
-        let place = *self.places.entry(name).or_insert(next);
-        if place == next {
-            self.fields.push((name, Self::default()));
-        }
-        if let Some((_, field)) = self.fields.get_mut(place) {
-            field.insert(names);
+        match names.next() {
+            Some(name) => self.fields.entry(name).or_default().insert(names),
+            None => self.is_removed = true,
         }
     }
 
@@ -56,18 +46,17 @@ impl<'b> RemovedFields<'b> {
     }
 
     fn write_nested(&self, out: &mut Vec<u8>, document: Document<'_>, depth: usize) -> Result<()> {
-        check_depth(document, depth)?;
+        document.check_depth(depth)?;
         let start = open(out);
         let mut is_present = vec![false; self.fields.len()];
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
-            let place = self.places.get(element.name).copied();
-            let found = place.and_then(|place| self.fields.get(place));
-            if let Some(flag) = place.and_then(|place| is_present.get_mut(place)) {
+            let found = self.fields.get_full(element.name);
+            if let Some(flag) = found.and_then(|(place, ..)| is_present.get_mut(place)) {
                 *flag = true;
             }
             match (found, element.value) {
-                (Some((_, inner)), Value::Document(nested)) if !inner.fields.is_empty() => {
+                (Some((_, _, inner)), Value::Document(nested)) if !inner.fields.is_empty() => {
                     write_head(out, element.tag, element.name);
                     inner.write_nested(out, nested, depth.saturating_add(1))?;
                 }

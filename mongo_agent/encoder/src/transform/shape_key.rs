@@ -5,7 +5,7 @@
 
 use super::document_json::{ArrayEncoding, DocumentForm};
 use super::fields::{Content, Field};
-use super::fields_union::check_depth;
+use super::inferred_schema::Scalar;
 use crate::bson::{Document, Value};
 use crate::error::Result;
 
@@ -38,28 +38,15 @@ fn write_value(
     depth: usize,
 ) -> Result<()> {
     let inner = depth.saturating_add(1);
-    key.push(match value {
-        Value::Null | Value::Undefined => b'n',
-        Value::String(_)
-        | Value::Code(_)
-        | Value::Symbol(_)
-        | Value::ObjectId(_)
-        | Value::Decimal128(_)
-        | Value::MinKey
-        | Value::MaxKey => b's',
-        Value::Double(_) => b'd',
-        Value::Binary { .. } => b'b',
-        Value::Int32(_) => b'i',
-        Value::Int64(_) => b'l',
-        Value::DateTime(_) | Value::Timestamp(_) => b't',
-        Value::Boolean(_) => b'f',
-        Value::Regex { .. } => b'r',
-        Value::DbPointer { .. } => b'p',
-        Value::CodeWithScope { scope, .. } => return write_document(key, b'c', scope, form, inner),
-        Value::Document(document) => return write_document(key, b'{', document, form, inner),
-        Value::Array(array) => return write_array(key, array, form, inner),
-    });
-    Ok(())
+    if let Some(scalar) = Scalar::of_value(value) {
+        key.push(scalar as u8);
+    }
+    match value {
+        Value::CodeWithScope { scope, .. } => write_document(key, b'c', scope, form, inner),
+        Value::Document(document) => write_document(key, b'{', document, form, inner),
+        Value::Array(array) => write_array(key, array, form, inner),
+        _ => Ok(()),
+    }
 }
 
 fn write_document(
@@ -69,7 +56,7 @@ fn write_document(
     form: &DocumentForm<'_>,
     depth: usize,
 ) -> Result<()> {
-    check_depth(document, depth)?;
+    document.check_depth(depth)?;
     key.push(start);
     let mut elements = document.elements();
     while let Some(element) = elements.read()? {
@@ -90,7 +77,7 @@ fn write_array(
     form: &DocumentForm<'_>,
     depth: usize,
 ) -> Result<()> {
-    check_depth(array, depth)?;
+    array.check_depth(depth)?;
     key.push(b'[');
     let mut others: Vec<(usize, usize)> = Vec::new();
     let mut elements = array.elements();

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use event_encoding::avro::varint;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::connect::{Schema, Shape};
 
@@ -11,12 +10,10 @@ use super::document_json::{
 };
 use super::envelope_member::NamedMember;
 use super::fields::{Content, Field};
+use super::text_form::text_of;
 use crate::bson::{Document, Value};
 use crate::error::Result;
-use crate::json::{lower_hex, write_decimal128};
-
-/// The second branch of a union with null.
-const SECOND: u8 = 2;
+use crate::value_writer::{AvroWriter, ValueWriter};
 
 pub(super) struct TypedWriter<'o, 'f> {
     pub out: &'o mut Vec<u8>,
@@ -72,14 +69,14 @@ impl TypedWriter<'_, '_> {
         let value = value.unwrap_or(Value::Null);
         if matches!(value, Value::Null | Value::Undefined) {
             if self.is_avro {
-                self.out.push(0);
+                AvroWriter::new(self.out).null();
             } else {
                 self.out.extend_from_slice(b"null");
             }
             return Ok(());
         }
         if self.is_avro {
-            self.out.push(SECOND);
+            AvroWriter::new(self.out).present();
         }
         match (&schema.shape, value) {
             (Shape::Struct(fields), Value::Document(document)) => self.document(fields, document),
@@ -162,7 +159,8 @@ impl TypedWriter<'_, '_> {
         }
         self.literal(b"[");
         if self.is_avro && !values.is_empty() {
-            self.varint(length(&values));
+            let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
+            AvroWriter::new(self.out).number(count);
         }
         for (index, value) in values.into_iter().enumerate() {
             if index > 0 {
@@ -195,45 +193,19 @@ impl TypedWriter<'_, '_> {
         if !self.is_avro {
             return write_leaf(self.out, value);
         }
+        let mut writer = AvroWriter::new(self.out);
         match value {
-            Value::String(text) | Value::Code(text) | Value::Symbol(text) => {
-                self.bytes(String::from_utf8_lossy(text).as_bytes());
-            }
-            Value::ObjectId(id) => {
-                let digits: Vec<u8> = id.iter().flat_map(|byte| lower_hex(*byte)).collect();
-                self.bytes(&digits);
-            }
-            Value::Decimal128(bits) => {
-                let mut digits = Vec::new();
-                write_decimal128(&mut digits, bits);
-                self.bytes(&digits);
-            }
-            Value::MinKey => self.bytes(b"MinKey"),
-            Value::MaxKey => self.bytes(b"MaxKey"),
-            Value::Binary { bytes, .. } => self.bytes(bytes),
+            Value::MinKey => writer.plain("MinKey"),
+            Value::MaxKey => writer.plain("MaxKey"),
+            Value::Binary { bytes, .. } => writer.bytes(bytes),
             Value::Double(number) => self.out.extend_from_slice(&number.to_le_bytes()),
-            Value::Int32(number) => self.varint(i64::from(number)),
-            Value::Int64(number) | Value::DateTime(number) => self.varint(number),
-            Value::Timestamp(time) => self.varint(i64::from(time.seconds) * 1000),
-            Value::Boolean(value) => self.out.push(u8::from(value)),
-            _ => {}
+            Value::Int32(number) => writer.number(i64::from(number)),
+            Value::Int64(number) | Value::DateTime(number) => writer.number(number),
+            Value::Timestamp(time) => writer.number(i64::from(time.seconds) * 1000),
+            Value::Boolean(value) => writer.boolean(value),
+            value => writer.text(&text_of(&value).unwrap_or_default()),
         }
     }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.varint(length(bytes));
-        self.out.extend_from_slice(bytes);
-    }
-
-    fn varint(&mut self, number: i64) {
-        let (bytes, length) = varint(number);
-        self.out
-            .extend_from_slice(bytes.get(..length).unwrap_or_default());
-    }
-}
-
-fn length<T>(all: &[T]) -> i64 {
-    i64::try_from(all.len()).unwrap_or(i64::MAX)
 }
 
 /// Writes a value without a schema.

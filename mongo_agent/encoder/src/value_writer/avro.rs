@@ -31,7 +31,7 @@ impl<'o> AvroWriter<'o> {
     }
 
     #[inline]
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.varint(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
         self.out.extend_from_slice(bytes);
     }

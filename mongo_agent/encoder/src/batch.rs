@@ -15,16 +15,17 @@ use crate::transaction::{OpenTransaction, Timeline};
 /// The reason for skipping events of collections that are not captured.
 pub const NOT_CAPTURED: &str = "not captured";
 
-/// The kind of a message (`cdc.kind`).
+/// The kind of a message (`cdc.kind`). The numbers up to that of the tombstone are part of event
+/// ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    Insert,
-    Update,
-    Replace,
-    Delete,
-    Read,
+    Insert = 0,
+    Update = 1,
+    Replace = 2,
+    Delete = 3,
+    Read = 4,
     /// A null value, so that a compacted topic may drop the key's older messages.
-    Tombstone,
+    Tombstone = 5,
     /// The start or end of a transaction.
     Transaction,
     /// DDL of a collection or a database.

@@ -3,6 +3,8 @@
 //! No tree is built. Strings are not validated, because servers also store invalid UTF-8
 //! (<https://bsonspec.org/spec.html>).
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{BsonError, Problem, Result};
 use crate::swar::first_zero;
 
@@ -68,10 +70,23 @@ pub enum Value<'b> {
 }
 
 /// A cluster time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(from = "(u32, u32)", into = "(u32, u32)")]
 pub struct Timestamp {
     pub seconds: u32,
     pub increment: u32,
+}
+
+impl From<(u32, u32)> for Timestamp {
+    fn from((seconds, increment): (u32, u32)) -> Self {
+        Self { seconds, increment }
+    }
+}
+
+impl From<Timestamp> for (u32, u32) {
+    fn from(time: Timestamp) -> Self {
+        (time.seconds, time.increment)
+    }
 }
 
 impl<'b> Document<'b> {

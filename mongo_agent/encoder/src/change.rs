@@ -109,27 +109,37 @@ pub struct SnapshotSource<'b> {
     pub marker: SnapshotMarker,
 }
 
+/// The origin of an event, for the member `source`.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'b> {
+    /// `None` for `invalidate`.
+    pub database: Option<&'b [u8]>,
+    /// `None` for a database event and for `invalidate`.
+    pub collection: Option<&'b [u8]>,
+    pub cluster_time: Timestamp,
+    pub wall_time_ms: Option<i64>,
+    /// The wall time or else the cluster time; for a snapshot, the time of the read. Milliseconds.
+    pub ts_ms: i64,
+    pub snapshot: Option<SnapshotMarker>,
+    pub transaction: Option<Transaction<'b>>,
+    /// Index of the operation in its transaction.
+    pub transaction_index: u64,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'b> {
     pub operation: Operation,
     pub database: &'b [u8],
     pub collection: &'b [u8],
+    pub source: Source<'b>,
     /// `_id` of the document.
     pub id: Element<'b>,
     /// The raw document key, which includes the shard key of a sharded collection; for a snapshot
     /// document, its raw `_id`.
     pub key: &'b [u8],
-    pub cluster_time: Timestamp,
-    /// Index of the operation in its transaction.
-    pub transaction_index: u64,
-    pub transaction: Option<Transaction<'b>>,
-    pub wall_time_ms: Option<i64>,
-    /// The wall time or else the cluster time; for a snapshot, the time of the read. Milliseconds.
-    pub source_ms: i64,
     pub before: Option<Document<'b>>,
     pub after: Option<Document<'b>>,
     pub update: Option<UpdateDescription<'b>>,
-    pub snapshot: Option<SnapshotMarker>,
     /// The whole event or document.
     pub raw: Document<'b>,
 }
@@ -146,21 +156,12 @@ pub enum Event<'b> {
 #[derive(Debug, Clone, Copy)]
 pub struct DdlEvent<'b> {
     pub operation: &'b [u8],
-    /// `None` for `invalidate`.
-    pub database: Option<&'b [u8]>,
-    /// `None` for a database event and for `invalidate`.
-    pub collection: Option<&'b [u8]>,
+    /// Its cluster time is the event's time, otherwise the time in its token, otherwise zero.
+    pub source: Source<'b>,
     /// Database and collection after a rename.
     pub to: Option<(&'b [u8], &'b [u8])>,
     /// The raw `operationDescription`.
     pub description: &'b [u8],
-    /// The event's time, otherwise the time in its token, otherwise zero.
-    pub cluster_time: Timestamp,
-    pub transaction_index: u64,
-    pub transaction: Option<Transaction<'b>>,
-    pub wall_time_ms: Option<i64>,
-    /// Like [`Change::source_ms`].
-    pub source_ms: i64,
     pub raw: Document<'b>,
 }
 
@@ -192,37 +193,35 @@ impl<'b> Event<'b> {
         let event = Document::parse(bytes)?;
         let members = Members::read(event)?;
         let missing = |member| Problem::Missing { member }.at_offset(0);
-        let transaction = match (members.lsid, members.transaction_number) {
-            (Some(lsid), Some(number)) => Some(Transaction { lsid, number }),
-            _ => None,
-        };
         let operation = match members.operation.ok_or_else(|| missing("operationType"))? {
             b"insert" => Operation::Insert,
             b"update" => Operation::Update,
             b"replace" => Operation::Replace,
             b"delete" => Operation::Delete,
             operation => {
-                return Ok(Self::Ddl(members.into_ddl(operation, transaction, event)));
+                let token_time = || members.token.and_then(resume_token::time_of);
+                let cluster_time = members.cluster_time.or_else(token_time);
+                return Ok(Self::Ddl(DdlEvent {
+                    operation,
+                    source: members.source(cluster_time.unwrap_or_default()),
+                    to: members.to_database.zip(members.to_collection),
+                    description: members.description,
+                    raw: event,
+                }));
             }
         };
         let key = members.key.ok_or_else(|| missing("documentKey"))?;
         let cluster_time = members.cluster_time.ok_or_else(|| missing("clusterTime"))?;
-        let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
         Ok(Self::Change(Change {
             operation,
             database: members.database.ok_or_else(|| missing("ns.db"))?,
             collection: members.collection.ok_or_else(|| missing("ns.coll"))?,
             id: id_of(key)?,
+            source: members.source(cluster_time),
             key: key.bytes(),
-            cluster_time,
-            transaction_index: members.transaction_index,
-            transaction,
-            wall_time_ms: members.wall_time_ms,
-            source_ms: members.wall_time_ms.unwrap_or(of_cluster_ms),
             before: members.before,
             after: members.after.filter(|_| operation != Operation::Delete),
             update: members.update.filter(|_| operation == Operation::Update),
-            snapshot: None,
             raw: event,
         }))
     }
@@ -239,21 +238,25 @@ impl<'b> Change<'b> {
             collection: source.collection,
             id,
             key: id.raw,
-            cluster_time: source.cluster_time,
-            transaction_index: 0,
-            transaction: None,
-            wall_time_ms: None,
-            source_ms: source.read_at_ms,
+            source: Source {
+                database: Some(source.database),
+                collection: Some(source.collection),
+                cluster_time: source.cluster_time,
+                wall_time_ms: None,
+                ts_ms: source.read_at_ms,
+                snapshot: Some(source.marker),
+                transaction: None,
+                transaction_index: 0,
+            },
             before: None,
             after: Some(document),
             update: None,
-            snapshot: Some(source.marker),
             raw: document,
         })
     }
 }
 
-fn id_of(document: Document<'_>) -> Result<Element<'_>> {
+pub(crate) fn id_of(document: Document<'_>) -> Result<Element<'_>> {
     let missing = || Problem::Missing { member: "_id" }.at_offset(document.offset());
     document.find(b"_id")?.ok_or_else(missing)
 }
@@ -268,27 +271,18 @@ impl<'b> Members<'b> {
         Ok(members)
     }
 
-    fn into_ddl(
-        self,
-        operation: &'b [u8],
-        transaction: Option<Transaction<'b>>,
-        raw: Document<'b>,
-    ) -> DdlEvent<'b> {
-        let token_time = || self.token.and_then(resume_token::time_of);
-        let cluster_time = self.cluster_time.or_else(token_time).unwrap_or_default();
+    fn source(&self, cluster_time: Timestamp) -> Source<'b> {
         let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
-        DdlEvent {
-            operation,
+        let transaction = self.lsid.zip(self.transaction_number);
+        Source {
             database: self.database,
             collection: self.collection,
-            to: self.to_database.zip(self.to_collection),
-            description: self.description,
             cluster_time,
-            transaction_index: self.transaction_index,
-            transaction,
             wall_time_ms: self.wall_time_ms,
-            source_ms: self.wall_time_ms.unwrap_or(of_cluster_ms),
-            raw,
+            ts_ms: self.wall_time_ms.unwrap_or(of_cluster_ms),
+            snapshot: None,
+            transaction: transaction.map(|(lsid, number)| Transaction { lsid, number }),
+            transaction_index: self.transaction_index,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use event_encoding::blake3_batch::{Blake3Batch, HalfDigest, half_digest};
 
-use crate::batch::MessageEntry;
+use crate::batch::{Kind, MessageEntry};
 use crate::bson::Document;
 use crate::change::{Change, DdlEvent, Operation};
 use crate::transaction::Boundary;
@@ -25,26 +25,19 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Sets the id of a change's message, immediately or later.
-    pub fn set_change(&mut self, change: &Change<'_>, entry: usize, entries: &mut [MessageEntry]) {
-        let kind = match change.operation {
-            Operation::Insert => 0,
-            Operation::Update => 1,
-            Operation::Replace => 2,
-            Operation::Delete => 3,
-            Operation::Read => 4,
-        };
-        self.set(change, kind, entry, entries);
-    }
-
-    /// Sets the id of a tombstone. It differs from its delete's id, or it would be a duplicate.
-    pub fn set_tombstone(
+    /// Sets the id of a change's message or of its tombstone, immediately or later. The ids differ
+    /// by `kind`, or the tombstone would be a duplicate.
+    pub fn set(
         &mut self,
         change: &Change<'_>,
+        kind: Kind,
         entry: usize,
         entries: &mut [MessageEntry],
     ) {
-        self.set(change, 5, entry, entries);
+        self.write_form(change, kind as u8);
+        self.hashes.add_copy(&self.canonical, entry, |entry, id| {
+            set_id(entries, entry, id);
+        });
     }
 
     /// Sets all pending ids.
@@ -75,11 +68,11 @@ impl Identity {
         let form = &mut self.canonical;
         form.clear();
         form.extend_from_slice(&[VERSION, KIND]);
-        form.extend_from_slice(&event.cluster_time.seconds.to_be_bytes());
-        form.extend_from_slice(&event.cluster_time.increment.to_be_bytes());
-        write_count(form, event.transaction_index);
-        write_bytes(form, event.database.unwrap_or_default());
-        write_bytes(form, event.collection.unwrap_or_default());
+        form.extend_from_slice(&event.source.cluster_time.seconds.to_be_bytes());
+        form.extend_from_slice(&event.source.cluster_time.increment.to_be_bytes());
+        write_count(form, event.source.transaction_index);
+        write_bytes(form, event.source.database.unwrap_or_default());
+        write_bytes(form, event.source.collection.unwrap_or_default());
         write_bytes(form, event.operation);
         let (database, collection) = event.to.unwrap_or_default();
         write_bytes(form, database);
@@ -88,21 +81,14 @@ impl Identity {
         self.hash()
     }
 
-    fn set(&mut self, change: &Change<'_>, kind: u8, entry: usize, entries: &mut [MessageEntry]) {
-        self.write_form(change, kind);
-        self.hashes.add_copy(&self.canonical, entry, |entry, id| {
-            set_id(entries, entry, id);
-        });
-    }
-
     fn write_form(&mut self, change: &Change<'_>, kind: u8) {
         let form = &mut self.canonical;
         form.clear();
         form.extend_from_slice(&[VERSION, kind]);
-        form.extend_from_slice(&change.cluster_time.seconds.to_be_bytes());
-        form.extend_from_slice(&change.cluster_time.increment.to_be_bytes());
-        write_count(form, change.transaction_index);
-        match &change.transaction {
+        form.extend_from_slice(&change.source.cluster_time.seconds.to_be_bytes());
+        form.extend_from_slice(&change.source.cluster_time.increment.to_be_bytes());
+        write_count(form, change.source.transaction_index);
+        match &change.source.transaction {
             Some(transaction) => {
                 form.push(1);
                 write_bytes(form, transaction.lsid.bytes());

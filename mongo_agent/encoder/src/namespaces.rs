@@ -1,6 +1,6 @@
 //! The collections of a batch, each looked up once.
 
-use std::collections::HashMap;
+use indexmap::IndexMap;
 
 use crate::fields::CollectionRules;
 use crate::format::EventFormat;
@@ -64,8 +64,7 @@ pub(crate) struct Namespace {
 #[derive(Debug, Default)]
 pub(crate) struct Namespaces {
     has_transforms: bool,
-    numbers: HashMap<Box<[u8]>, usize>,
-    all: Vec<Namespace>,
+    all: IndexMap<Box<[u8]>, Namespace>,
     /// Database, a dot and collection of the previous event. Database names have no dots.
     last_name: Vec<u8>,
     last: usize,
@@ -95,8 +94,8 @@ impl Namespaces {
         if self.name == self.last_name {
             return Ok(self.last);
         }
-        let number = if let Some(number) = self.numbers.get(&*self.name) {
-            *number
+        let number = if let Some(number) = self.all.get_index_of(&*self.name) {
+            number
         } else {
             let is_captured = routing.captures(database, collection)?;
             let name = routing.topic(database, collection)?;
@@ -105,15 +104,14 @@ impl Namespaces {
             } else {
                 None
             };
-            let number = self.all.len();
-            self.all.push(Namespace {
+            let namespace = Namespace {
                 is_captured,
                 rules: format.fields.collection_rules(database, collection),
                 transform,
                 name,
                 topic: None,
-            });
-            self.numbers.insert(self.name.clone().into(), number);
+            };
+            let (number, _) = self.all.insert_full(self.name.clone().into(), namespace);
             number
         };
         std::mem::swap(&mut self.name, &mut self.last_name);
@@ -122,14 +120,13 @@ impl Namespaces {
     }
 
     pub(crate) fn get(&self, number: usize) -> Option<&Namespace> {
-        self.all.get(number)
+        self.all.get_index(number).map(|(_, namespace)| namespace)
     }
 
     /// The topic of a known collection, if it is not that of the format.
     pub(crate) fn topic_name(&self, database: &[u8], collection: &[u8]) -> Option<&str> {
         let name = [database, b".", collection].concat();
-        let number = self.numbers.get(&*name)?;
-        self.all.get(*number)?.name.as_deref()
+        self.all.get(&*name)?.name.as_deref()
     }
 
     /// The topic of a collection's documents; added on first use.
@@ -140,7 +137,10 @@ impl Namespaces {
         format: &EventFormat,
         (database, collection): (&[u8], &[u8]),
     ) -> usize {
-        let namespace = self.all.get_mut(number);
+        let namespace = self
+            .all
+            .get_index_mut(number)
+            .map(|(_, namespace)| namespace);
         if let Some(topic) = namespace.as_ref().and_then(|namespace| namespace.topic) {
             return topic;
         }

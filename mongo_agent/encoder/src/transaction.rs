@@ -20,7 +20,6 @@ pub struct OpenTransaction {
     /// `lsid` as strict extended JSON, a colon and `txnNumber`.
     pub id: String,
     /// Latest cluster time of its events; a large transaction spans several. Seconds and increment.
-    #[serde(with = "pair")]
     pub time: Timestamp,
     /// `source.ts_ms` of its last event.
     pub ts_ms: i64,
@@ -41,22 +40,6 @@ impl OpenTransaction {
 
     pub fn to_json(&self) -> String {
         serde_json::json!(self).to_string()
-    }
-}
-
-mod pair {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::bson::Timestamp;
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires it")]
-    pub fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-        (time.seconds, time.increment).serialize(serializer)
-    }
-
-    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Timestamp, D::Error> {
-        let (seconds, increment) = Deserialize::deserialize(deserializer)?;
-        Ok(Timestamp { seconds, increment })
     }
 }
 
@@ -83,7 +66,7 @@ struct Step {
 }
 
 #[derive(Debug, Clone)]
-enum Transition {
+pub(crate) enum Transition {
     Ended,
     Began {
         id: String,
@@ -179,26 +162,8 @@ impl Transactions {
         self.open.as_ref()
     }
 
-    pub(crate) fn end(&mut self, event: usize) {
-        self.step(event, Transition::Ended, &[]);
-    }
-
-    pub(crate) fn begin(&mut self, event: usize, id: &str) {
-        let id = id.to_owned();
-        self.step(event, Transition::Began { id }, &[]);
-    }
-
-    pub(crate) fn count(
-        &mut self,
-        event: usize,
-        topic: usize,
-        (time, ts_ms): (Timestamp, i64),
-        topics: &[Topic],
-    ) -> Option<TransactionOrder> {
-        self.step(event, Transition::Counted { topic, time, ts_ms }, topics)
-    }
-
-    fn step(
+    /// Applies the transition of an event. Returns the sequence numbers of a counted event.
+    pub(crate) fn step(
         &mut self,
         event: usize,
         transition: Transition,

@@ -6,7 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use event_encoding::topic_names::Delimiter;
 use mongo_encoder::batch;
-use mongo_encoder::bson::Timestamp;
 use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
@@ -137,10 +136,10 @@ impl MongoEncoder {
 
     /// Ends a transaction if a token has a later time.
     fn end_transaction(&self, transaction: &MongoTransaction, time: (u32, u32)) -> MongoBatch {
-        let (seconds, increment) = time;
-        let time = Timestamp { seconds, increment };
         MongoBatch {
-            batch: self.encoder.end_transaction(transaction.0.clone(), time),
+            batch: self
+                .encoder
+                .end_transaction(transaction.0.clone(), time.into()),
         }
     }
 
@@ -161,11 +160,10 @@ impl MongoEncoder {
     ) -> PyResult<MongoBatch> {
         let documents = inputs(&documents)?;
         let markers = SnapshotMarker::ALL.map(|marker| (marker.name(), marker));
-        let (seconds, increment) = cluster_time;
         let source = SnapshotSource {
             database: database.as_bytes(),
             collection: collection.as_bytes(),
-            cluster_time: Timestamp { seconds, increment },
+            cluster_time: cluster_time.into(),
             read_at_ms,
             marker: choose("snapshot", snapshot, &markers)?,
         };

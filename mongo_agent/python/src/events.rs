@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use mongo_encoder::bson::Timestamp;
 use mongo_encoder::stream_place::{StreamPlace, cluster_time, token_of};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -13,10 +12,6 @@ use crate::input::{Input, input};
 
 /// Seconds and increment.
 pub type ClusterTime = (u32, u32);
-
-pub fn pair(time: Timestamp) -> ClusterTime {
-    (time.seconds, time.increment)
-}
 
 /// Raw events as slices of the replies and buffers that hold them.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
@@ -109,7 +104,7 @@ impl ChangeEvents {
 
     /// Returns the cluster time of an event.
     fn time(&self, index: isize) -> PyResult<Option<ClusterTime>> {
-        Ok(cluster_time(self.event(index)?).map(pair))
+        Ok(cluster_time(self.event(index)?).map(Into::into))
     }
 
     /// Returns the events after a resume token; `token` is its `_data`.

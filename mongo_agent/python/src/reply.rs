@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::events::{ChangeEvents, ClusterTime, pair};
+use crate::events::{ChangeEvents, ClusterTime};
 use crate::input::{Input, input};
 
 /// The events of a reply and the state of its cursor.
@@ -61,7 +61,7 @@ impl StreamReply {
 
     #[getter]
     fn operation_time(&self) -> Option<ClusterTime> {
-        self.reply.operation_time.map(pair)
+        self.reply.operation_time.map(Into::into)
     }
 
     fn __repr__(&self) -> String {

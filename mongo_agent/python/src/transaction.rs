@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mongo_encoder::bson::Timestamp;
 use mongo_encoder::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,10 +16,9 @@ impl MongoTransaction {
     #[new]
     #[pyo3(signature = (*, id, time, ts_ms, counts))]
     fn new(id: String, time: (u32, u32), ts_ms: i64, counts: BTreeMap<String, u64>) -> Self {
-        let (seconds, increment) = time;
         Self(OpenTransaction {
             id,
-            time: Timestamp { seconds, increment },
+            time: time.into(),
             ts_ms,
             counts,
         })
@@ -44,7 +42,7 @@ impl MongoTransaction {
 
     #[getter]
     fn time(&self) -> (u32, u32) {
-        (self.0.time.seconds, self.0.time.increment)
+        self.0.time.into()
     }
 
     #[getter]

@@ -17,7 +17,7 @@ impl BatchBuilder<'_> {
         event: &DdlEvent<'_>,
         routing: &mut R,
     ) -> Result<bool, R::Error> {
-        let named = event.database.zip(event.collection);
+        let named = event.source.database.zip(event.source.collection);
         let mut is_captured = named.is_none();
         for (database, collection) in named.into_iter().chain(event.to) {
             let namespaces = &mut self.namespaces;
@@ -28,12 +28,16 @@ impl BatchBuilder<'_> {
     }
 
     pub(super) fn add_ddl(&mut self, event: &DdlEvent<'_>) -> Result<()> {
-        self.end_other_transaction(event.transaction.as_ref())?;
-        if event.cluster_time == Timestamp::default() {
+        self.end_other_transaction(event.source.transaction.as_ref())?;
+        if event.source.cluster_time == Timestamp::default() {
             let member = "clusterTime";
             return Err(Problem::Missing { member }.at_offset(0));
         }
-        let names = event.database.into_iter().chain(event.collection);
+        let names = event
+            .source
+            .database
+            .into_iter()
+            .chain(event.source.collection);
         let names: Vec<_> = names.map(String::from_utf8_lossy).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let subject = names.join(".");
@@ -60,8 +64,8 @@ impl BatchBuilder<'_> {
             value_start,
             id: self.identity.ddl_id(event),
             kind: Kind::Schema,
-            timestamp_us: event.source_ms.saturating_mul(1000),
-            cluster_time: event.cluster_time,
+            timestamp_us: event.source.ts_ms.saturating_mul(1000),
+            cluster_time: event.source.cluster_time,
         };
         self.push(topic, &message);
         Ok(())
@@ -69,7 +73,7 @@ impl BatchBuilder<'_> {
 
     /// Returns the topic of the collection or database of a DDL event.
     fn topic_of(&self, event: &DdlEvent<'_>, names: &[&str]) -> String {
-        let named = event.database.zip(event.collection);
+        let named = event.source.database.zip(event.source.collection);
         let own = named
             .and_then(|(database, collection)| self.namespaces.topic_name(database, collection));
         own.map_or_else(|| self.format.topic(names), str::to_owned)

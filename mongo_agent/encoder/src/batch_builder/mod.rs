@@ -126,7 +126,7 @@ impl<'f> BatchBuilder<'f> {
                     .namespaces
                     .find(database, collection, self.format, routing)?;
                 match self.reason_to_skip(&change, found) {
-                    Some(reason) => self.skip(reason, change.transaction.as_ref()),
+                    Some(reason) => self.skip(reason, change.source.transaction.as_ref()),
                     None => match self.route(&change, found, routing)? {
                         Some(routed) => self.add_routed(&change, found, routed),
                         None => self.add_change(&change, found),
@@ -134,7 +134,7 @@ impl<'f> BatchBuilder<'f> {
                 }
             }
             Ok(Event::Ddl(event)) => {
-                let transaction = event.transaction.as_ref();
+                let transaction = event.source.transaction.as_ref();
                 if !self.format.publishes_ddl() {
                     let operation = String::from_utf8_lossy(event.operation);
                     self.skip(&operation, transaction)
@@ -322,18 +322,18 @@ impl<'f> BatchBuilder<'f> {
             value_start,
             id: [0; 16],
             kind: change.operation.into(),
-            timestamp_us: change.source_ms.saturating_mul(1000),
-            cluster_time: change.cluster_time,
+            timestamp_us: change.source.ts_ms.saturating_mul(1000),
+            cluster_time: change.source.cluster_time,
         };
         let number = self.batch.entries.len();
         let entry = self.push(topic, &message);
         let entries = &mut self.batch.entries;
-        self.identity.set_change(change, number, entries);
+        self.identity.set(change, message.kind, number, entries);
         if has_tombstone {
             let kind = Kind::Tombstone;
             entries.push(MessageEntry { kind, ..entry });
             let number = number.saturating_add(1);
-            self.identity.set_tombstone(change, number, entries);
+            self.identity.set(change, kind, number, entries);
         }
         if !headers.0.is_empty() {
             self.add_headers(number, headers);

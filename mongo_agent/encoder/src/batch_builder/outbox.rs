@@ -97,8 +97,8 @@ impl<'f> BatchBuilder<'f> {
             value_start,
             id: [0; 16],
             kind: change.operation.into(),
-            timestamp_us: change.source_ms.saturating_mul(1000),
-            cluster_time: change.cluster_time,
+            timestamp_us: change.source.ts_ms.saturating_mul(1000),
+            cluster_time: change.source.cluster_time,
         };
         self.push(topic, &message);
         if let Some(entry) = self.batch.entries.last_mut() {
@@ -106,7 +106,7 @@ impl<'f> BatchBuilder<'f> {
             entry.has_value = has_value;
         }
         self.identity
-            .set_change(change, number, &mut self.batch.entries);
+            .set(change, message.kind, number, &mut self.batch.entries);
         self.batch.extras.push(extras);
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::bson::Timestamp;
 use crate::change::{Change, Transaction};
 use crate::error::Result;
 use crate::schemas::Record;
-use crate::transaction::{self, Boundary, TransactionOrder};
+use crate::transaction::{self, Boundary, TransactionOrder, Transition};
 
 impl BatchBuilder<'_> {
     /// Adds a resume token, which ends an open transaction of an earlier time.
@@ -29,19 +29,22 @@ impl BatchBuilder<'_> {
         change: &Change<'_>,
         topic: usize,
     ) -> Result<Option<TransactionOrder>> {
-        self.end_other_transaction(change.transaction.as_ref())?;
-        if self.format.transaction_topic.is_none() || change.transaction.is_none() {
+        self.end_other_transaction(change.source.transaction.as_ref())?;
+        if self.format.transaction_topic.is_none() || change.source.transaction.is_none() {
             return Ok(None);
         }
         let event = self.batch.events;
-        let time = (change.cluster_time, change.source_ms);
+        let time = (change.source.cluster_time, change.source.ts_ms);
         if self.transactions.open().is_none() {
-            self.transactions.begin(event, &self.transaction_id);
+            let id = self.transaction_id.clone();
+            self.transactions.step(event, Transition::Began { id }, &[]);
             let counts = BTreeMap::new();
             self.add_boundary(Boundary::Begin, &self.transaction_id.clone(), time, &counts);
         }
         let topics = &self.batch.topics;
-        Ok(self.transactions.count(event, topic, time, topics))
+        let (time, ts_ms) = time;
+        let counted = Transition::Counted { topic, time, ts_ms };
+        Ok(self.transactions.step(event, counted, topics))
     }
 
     /// Ends the open transaction unless the event belongs to it. `transaction_id` becomes the
@@ -68,7 +71,8 @@ impl BatchBuilder<'_> {
 
     fn end_transaction(&mut self) {
         if let Some(ended) = self.transactions.open().cloned() {
-            self.transactions.end(self.batch.events);
+            let event = self.batch.events;
+            self.transactions.step(event, Transition::Ended, &[]);
             let time = (ended.time, ended.ts_ms);
             self.add_boundary(Boundary::End, &ended.id, time, &ended.counts);
         }

@@ -256,19 +256,16 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
     fn write_regex(&mut self, pattern: &[u8], options: &[u8]) {
         let mut sorted = options.to_vec();
         sorted.sort_unstable();
-        if self.flavour == Flavour::Strict {
-            self.open("$regex");
-            self.write_text(pattern);
-            self.next("$options");
-            self.write_text(&sorted);
-            self.close();
-        } else {
+        let is_old = self.flavour == Flavour::Strict;
+        if !is_old {
             self.open("$regularExpression");
-            self.open("pattern");
-            self.write_text(pattern);
-            self.next("options");
-            self.write_text(&sorted);
-            self.close();
+        }
+        self.open(if is_old { "$regex" } else { "pattern" });
+        self.write_text(pattern);
+        self.next(if is_old { "$options" } else { "options" });
+        self.write_text(&sorted);
+        self.close();
+        if !is_old {
             self.close();
         }
     }

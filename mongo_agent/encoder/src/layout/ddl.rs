@@ -1,6 +1,5 @@
 //! Writes values of DDL events: `drop`, `rename`, `create`, …
 
-use super::source::Source;
 use super::{ValueContext, write_source};
 use crate::change::DdlEvent;
 use crate::error::Result;
@@ -21,7 +20,7 @@ pub(crate) fn write_value(
         return writer.nested(&mut |out| write_document(out, event.raw, flavour));
     }
     writer.literal(b"{");
-    write_source(writer, &Source::from(event), format)?;
+    write_source(writer, &event.source, format)?;
     writer.literal(br#","operation":"#);
     writer.text(event.operation);
     writer.literal(br#","event":"#);

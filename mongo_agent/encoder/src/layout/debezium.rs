@@ -3,8 +3,8 @@
 
 use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_optional, write_update};
-use super::source::{Source, write_place, write_session, write_start};
-use crate::change::Change;
+use super::source::{write_place, write_session, write_start};
+use crate::change::{Change, Source};
 use crate::error::Result;
 use crate::format::EventFormat;
 use crate::transaction::write_order;
@@ -27,7 +27,7 @@ pub(super) fn write_value<F: ValueWriter, const IS_3: bool>(
     writer.literal(b",");
     write_update(writer, change, format)?;
     writer.literal(b",");
-    write_source::<F, IS_3>(writer, &Source::from(change), format)?;
+    write_source::<F, IS_3>(writer, &change.source, format)?;
     write_operation(writer, change.operation, at_ns);
     if IS_3 {
         writer.literal(br#","ts_us":"#);

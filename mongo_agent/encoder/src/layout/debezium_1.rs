@@ -3,10 +3,10 @@
 
 use super::ValueContext;
 use super::envelope::{read_truncated, write_document, write_operation, write_optional};
-use super::source::{Source, write_place, write_start};
+use super::source::{write_place, write_start};
 use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
-use crate::change::{Change, Operation, SnapshotMarker, Transaction, UpdateDescription};
+use crate::change::{Change, Operation, SnapshotMarker, Source, Transaction, UpdateDescription};
 use crate::element::text;
 use crate::error::Result;
 use crate::format::EventFormat;
@@ -42,7 +42,7 @@ pub(super) fn write_value<F: ValueWriter>(
     };
     write_document(writer, filter, format)?;
     writer.literal(b",");
-    write_source(writer, &Source::from(change), format)?;
+    write_source(writer, &change.source, format)?;
     write_operation(writer, change.operation, context.at_ns);
     writer.literal(b",");
     write_order(writer, context.order);

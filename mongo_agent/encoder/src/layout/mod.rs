@@ -7,12 +7,11 @@ pub(crate) mod envelope;
 mod native;
 mod source;
 
-use crate::change::Change;
+use crate::change::{Change, Source};
 use crate::error::Result;
 use crate::format::{EventFormat, Layout};
 use crate::transaction::TransactionOrder;
 use crate::value_writer::ValueWriter;
-use source::Source;
 
 /// The inputs of a value other than the change.
 #[derive(Debug, Clone, Copy)]

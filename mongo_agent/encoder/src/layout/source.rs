@@ -1,56 +1,11 @@
 //! Writes `source`, the origin of an event.
 
 use super::envelope::write_optional;
-use crate::bson::Timestamp;
-use crate::change::{Change, DdlEvent, SnapshotMarker, Transaction};
+use crate::change::Source;
 use crate::error::Result;
 use crate::format::EventFormat;
 use crate::json::Flavour;
 use crate::value_writer::ValueWriter;
-
-/// The members of `source` for any event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'b> {
-    pub database: Option<&'b [u8]>,
-    pub collection: Option<&'b [u8]>,
-    pub cluster_time: Timestamp,
-    pub wall_time_ms: Option<i64>,
-    /// Milliseconds.
-    pub ts_ms: i64,
-    pub snapshot: Option<SnapshotMarker>,
-    pub transaction: Option<Transaction<'b>>,
-    pub transaction_index: u64,
-}
-
-impl<'b> From<&Change<'b>> for Source<'b> {
-    fn from(change: &Change<'b>) -> Self {
-        Self {
-            database: Some(change.database),
-            collection: Some(change.collection),
-            cluster_time: change.cluster_time,
-            wall_time_ms: change.wall_time_ms,
-            ts_ms: change.source_ms,
-            snapshot: change.snapshot,
-            transaction: change.transaction,
-            transaction_index: change.transaction_index,
-        }
-    }
-}
-
-impl<'b> From<&DdlEvent<'b>> for Source<'b> {
-    fn from(event: &DdlEvent<'b>) -> Self {
-        Self {
-            database: event.database,
-            collection: event.collection,
-            cluster_time: event.cluster_time,
-            wall_time_ms: event.wall_time_ms,
-            ts_ms: event.source_ms,
-            snapshot: None,
-            transaction: event.transaction,
-            transaction_index: event.transaction_index,
-        }
-    }
-}
 
 /// Writes `"source":{…` up to `"sequence":null`, its start since release 0.10.
 pub(super) fn write_start<F: ValueWriter + ?Sized>(

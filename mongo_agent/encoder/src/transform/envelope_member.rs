@@ -166,11 +166,11 @@ impl NamedMember {
         context: &ValueContext<'_>,
     ) -> Result<()> {
         let ns = match self.parent {
-            "source" => change.source_ms.saturating_mul(1_000_000),
+            "source" => change.source.ts_ms.saturating_mul(1_000_000),
             _ => context.at_ns,
         };
         let format = context.format;
-        let transaction = change.transaction.as_ref();
+        let transaction = change.source.transaction.as_ref();
         let order = context.order.map(|(_, order)| order);
         match (self.parent, self.member) {
             (_, "ts_ms") => write_optional(writer, Some(ns.div_euclid(1_000_000))),
@@ -182,14 +182,17 @@ impl NamedMember {
             (_, "name") => write_some(writer, Some(format.topic_prefix.as_bytes())),
             // Debezium sets it only for snapshot documents.
             (_, "snapshot") => {
-                let marker = change.snapshot.map(|marker| marker.name().as_bytes());
+                let marker = change
+                    .source
+                    .snapshot
+                    .map(|marker| marker.name().as_bytes());
                 write_some(writer, marker);
             }
             (_, "db") => write_some(writer, Some(change.database)),
             (_, "rs") => write_some(writer, Some(format.replica_set.as_bytes())),
             (_, "collection") => write_some(writer, Some(change.collection)),
             (_, "ord") => {
-                let increment = change.cluster_time.increment.cast_signed();
+                let increment = change.source.cluster_time.increment.cast_signed();
                 write_optional(writer, Some(i64::from(increment)));
             }
             (_, "lsid") => match transaction {
@@ -201,7 +204,7 @@ impl NamedMember {
                 None => writer.null(),
             },
             (_, "txnNumber") => write_optional(writer, transaction.map(|open| open.number)),
-            (_, "wallTime") => write_optional(writer, change.wall_time_ms),
+            (_, "wallTime") => write_optional(writer, change.source.wall_time_ms),
             (_, "id") => write_some(writer, context.order.map(|(id, _)| id.as_bytes())),
             (_, "total_order") => write_count(writer, order.map(|order| order.total_order)),
             (_, "data_collection_order") => {

@@ -10,16 +10,10 @@ pub enum DecodeError {
         row: usize,
         cause: Misfit,
     },
-    /// A column of the batch is missing, unknown or of the wrong type.
+    /// A column of the batch is missing, unknown or of the wrong type, or a rendering is for an
+    /// unknown column or one whose type does not support it.
     #[error("{table}, column {column}: {reason}")]
     Batch {
-        table: String,
-        column: String,
-        reason: String,
-    },
-    /// A rendering for an unknown column, or one that the column's type does not support.
-    #[error("{table}, column {column}: {reason}")]
-    Choice {
         table: String,
         column: String,
         reason: String,

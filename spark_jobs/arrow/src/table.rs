@@ -36,7 +36,7 @@ impl Table {
     /// `renderings` sets the rendering of some columns by name.
     ///
     /// # Errors
-    /// [`DecodeError::Choice`] for an unknown column, or a rendering that its type cannot have.
+    /// [`DecodeError::Batch`] for an unknown column, or a rendering that its type cannot have.
     pub fn new(
         table: &schema::Table,
         renderings: &[(String, Rendering)],
@@ -90,15 +90,10 @@ impl Table {
     }
 
     fn check_choice(&self, name: &str, rendering: Rendering) -> Result<(), DecodeError> {
-        let choice = |reason: &str| DecodeError::Choice {
-            table: self.name.clone(),
-            column: name.to_owned(),
-            reason: reason.to_owned(),
-        };
         match self.columns.iter().find(|column| column.name == name) {
-            None => Err(choice("the table has no such column")),
+            None => Err(self.batch_error(name, "the table has no such column")),
             Some(column) if column.allows(rendering) => Ok(()),
-            Some(_) => Err(choice("its type has no decimal or varint")),
+            Some(_) => Err(self.batch_error(name, "its type has no decimal or varint")),
         }
     }
 

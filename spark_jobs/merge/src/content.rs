@@ -1,7 +1,7 @@
 //! The visible content of a row at a second.
 
 use crate::arena::Span;
-use crate::columns::Columns;
+use crate::evaluation::View;
 use crate::partition::{ComplexDeletion, Store};
 use crate::row::MergedRow;
 use crate::version::{Cell, Liveness, Rank, covers};
@@ -67,9 +67,9 @@ impl Content {
         row: &MergedRow,
         deleted_to_us: Option<i64>,
         now_s: i64,
-        store: &Store,
-        columns: &Columns,
+        view: View<'_>,
     ) {
+        let (store, columns) = (view.store, view.columns);
         self.clear();
         if let Some(liveness) = row.liveness
             && liveness.is_live(now_s)

@@ -65,14 +65,16 @@ impl Merger {
 
     /// Changes of visible rows, caused by new events, a truncation and expiry.
     pub fn changes(&self, instants: Instants) -> Session {
+        self.changes_in(instants, Window::default())
+    }
+
+    fn changes_in(&self, instants: Instants, window: Window) -> Session {
         let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
-        let changes = Changes::new(instants, output);
-        self.session(Box::new(changes), Window::default(), true)
+        self.session(Box::new(Changes::new(instants, output)), window, true)
     }
 
     /// Visible rows as changes from an empty table. All input must be `is_new`.
     pub fn first_changes(&self, view: View) -> Session {
-        let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
         let instants = Instants {
             before_s: view.now_s,
             after_s: view.now_s,
@@ -80,8 +82,7 @@ impl Merger {
             after_truncated_us: view.truncated_us,
             each: false,
         };
-        let changes = Changes::new(instants, output);
-        self.session(Box::new(changes), view.window, true)
+        self.changes_in(instants, view.window)
     }
 
     /// Row states. With `keep_superseded`, also states of the dropped versions.

@@ -51,21 +51,14 @@ impl VisibleRows {
     }
 
     fn emit(&mut self, view: View<'_>, ck: Option<&[u8]>) -> Result<()> {
-        let pk = &view.partition.pk;
         let ckv = self.row.ckv.filter(|_| ck.is_some());
         let ckv = ckv.map(|ckv| view.store.arena.get(ckv));
         let contents = (&self.content, &self.statics);
         match &mut self.output {
-            Output::Raw(rows) => rows.append(
-                (view.token, pk),
-                (ck, ckv),
-                contents,
-                view.store,
-                view.columns,
-            ),
+            Output::Raw(rows) => rows.append(view, (ck, ckv), contents),
             Output::Typed(ids, rows) => {
-                ids.append_value(row_id(pk, ck));
-                rows.append(pk, ckv, contents, view.store)
+                ids.append_value(row_id(&view.partition.pk, ck));
+                rows.append(view, ckv, contents)
             }
         }
     }
@@ -85,13 +78,8 @@ impl Evaluation for VisibleRows {
         self.sweep.clear();
         self.row.clear();
         self.row.apply(&view.partition.statics, view.store);
-        self.statics.evaluate(
-            &self.row,
-            self.partition_us,
-            self.now_s,
-            view.store,
-            view.columns,
-        );
+        self.statics
+            .evaluate(&self.row, self.partition_us, self.now_s, view);
         Ok(())
     }
 
@@ -103,13 +91,8 @@ impl Evaluation for VisibleRows {
         let range_us = self.sweep.deleted_to_us(&view.partition.ranges, ck, arena);
         let row_us = self.row.deletion.map(|deletion| deletion.ts_us);
         let deleted_to_us = self.partition_us.max(range_us).max(row_us);
-        self.content.evaluate(
-            &self.row,
-            deleted_to_us,
-            self.now_s,
-            view.store,
-            view.columns,
-        );
+        self.content
+            .evaluate(&self.row, deleted_to_us, self.now_s, view);
         if self.content.is_visible() {
             self.has_rows = true;
             self.emit(view, Some(ck))?;

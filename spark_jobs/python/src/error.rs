@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use spark_arrow::DecodeError;
 use spark_merge::MergeError;
 
-pub fn from_decode_error(error: &DecodeError) -> PyErr {
+pub fn from_decode_error(error: DecodeError) -> PyErr {
     let text = error.to_string();
     match error {
         DecodeError::Value { .. } => MalformedValueError::new_err(text),
-        DecodeError::Batch { .. } | DecodeError::Choice { .. } => PyValueError::new_err(text),
+        DecodeError::Batch { .. } => PyValueError::new_err(text),
     }
 }
 
-pub fn from_merge_error(error: &MergeError) -> PyErr {
+pub fn from_merge_error(error: MergeError) -> PyErr {
     match error {
         MergeError::Decode(error) => from_decode_error(error),
         MergeError::CounterContext { .. } => MalformedValueError::new_err(error.to_string()),

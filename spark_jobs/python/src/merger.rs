@@ -28,7 +28,7 @@ impl TableMerger {
     fn new(schema: &Schema, keyspace: &str, table: &str, table_id: Option<&str>) -> PyResult<Self> {
         let found = find(&schema.0, keyspace, table, table_id)?;
         Ok(Self {
-            merger: Merger::new(found).map_err(|error| from_merge_error(&error))?,
+            merger: Merger::new(found).map_err(from_merge_error)?,
             schema: Arc::new(schema::Schema::new([found.clone()])),
         })
     }
@@ -107,9 +107,7 @@ pub struct MergeSession(Session);
 impl MergeSession {
     fn push(&mut self, batch: &Bound<'_, PyAny>) -> PyResult<()> {
         let batch = import_batch(batch)?;
-        self.0
-            .push(&batch)
-            .map_err(|error| from_merge_error(&error))
+        self.0.push(&batch).map_err(from_merge_error)
     }
 
     fn finish(&mut self) {
@@ -118,13 +116,13 @@ impl MergeSession {
 
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RowBatch>> {
         let batch = py.detach(|| self.0.next_batch());
-        let batch = batch.map_err(|error| from_merge_error(&error))?;
+        let batch = batch.map_err(from_merge_error)?;
         Ok(batch.map(RowBatch))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let fields = self.0.fields();
-        export_schema(py, &fields.map_err(|error| from_merge_error(&error))?)
+        export_schema(py, &fields.map_err(from_merge_error)?)
     }
 }
 
@@ -143,12 +141,12 @@ impl EventIntake {
         let batch = import_batch(batch)?;
         py.detach(|| self.0.read(&batch))
             .map(RowBatch)
-            .map_err(|error| from_merge_error(&error))
+            .map_err(from_merge_error)
     }
 
     #[expect(clippy::unused_self, reason = "the protocol calls it on an instance")]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let fields = intake_fields();
-        export_schema(py, &fields.map_err(|error| from_merge_error(&error))?)
+        export_schema(py, &fields.map_err(from_merge_error)?)
     }
 }

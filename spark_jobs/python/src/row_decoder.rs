@@ -46,8 +46,7 @@ impl RowDecoder {
             carried: carry,
         };
         Ok(Self {
-            table: Table::new(found, &renderings, names)
-                .map_err(|error| from_decode_error(&error))?,
+            table: Table::new(found, &renderings, names).map_err(from_decode_error)?,
             schema: Arc::new(schema::Schema::new([found.clone()])),
         })
     }
@@ -61,7 +60,7 @@ impl RowDecoder {
         let batch = import_batch(batch)?;
         py.detach(|| self.table.decode(&batch))
             .map(RowBatch)
-            .map_err(|error| from_decode_error(&error))
+            .map_err(from_decode_error)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -47,7 +47,7 @@ impl Changes {
         ck: &[u8],
         writes: &[RowWrite],
     ) -> Result<()> {
-        let (store, columns) = (view.store, view.columns);
+        let store = view.store;
         self.find_steps(ck, writes, view);
         let mut range_us = self.sweep.deleted_to_us(&self.old_ranges, ck, &store.arena);
         let timeline = &self.timeline;
@@ -63,13 +63,11 @@ impl Changes {
         };
         let before_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
         self.before
-            .evaluate(&self.row, before_us, instants.before_s, store, columns);
+            .evaluate(&self.row, before_us, instants.before_s, view);
         let row = ChangedRow {
-            token: view.token,
-            pk: &view.partition.pk,
+            view,
             ck: Some(ck),
             existed: self.before.is_visible(),
-            store,
         };
         let first_expiry_s = next_expiry_s(&self.before, timeline.first_expiry_s);
         count(&mut self.visible, 0, false, row.existed);
@@ -95,7 +93,7 @@ impl Changes {
             }
             let written_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
             self.written
-                .evaluate(&self.row, written_us, instants.before_s, store, columns);
+                .evaluate(&self.row, written_us, instants.before_s, view);
             written = (context.statics, self.row.ckv);
             let was_visible = self.before.is_visible();
             count(
@@ -131,7 +129,7 @@ impl Changes {
         if expired_s.is_some() {
             let expired_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
             self.expired
-                .evaluate(&self.row, expired_us, instants.after_s, store, columns);
+                .evaluate(&self.row, expired_us, instants.after_s, view);
         } else {
             self.expired.clone_from(last);
         }

@@ -16,7 +16,7 @@ impl Changes {
         {
             return Ok(());
         }
-        let (store, instants) = (view.store, self.instants);
+        let instants = self.instants;
         self.before.clear();
         let empty = &self.before;
         let mut rows = 0_i64;
@@ -25,11 +25,9 @@ impl Changes {
         let mut known = None;
         let mut is_written = false;
         let mut row = ChangedRow {
-            token: view.token,
-            pk: &view.partition.pk,
+            view,
             ck: None,
             existed: false,
-            store,
         };
         let shown = |place: usize, rows: i64| {
             let statics = timeline.statics(place);

@@ -112,17 +112,11 @@ impl Timeline {
             }
             let mut content = Content::default();
             let now_s = instants.before_s;
-            content.evaluate(&row, deleted_to_us, now_s, view.store, view.columns);
+            content.evaluate(&row, deleted_to_us, now_s, view);
             self.add_context(step, deleted_to_us, content, view);
         }
         let mut content = Content::default();
-        content.evaluate(
-            &row,
-            deleted_to_us,
-            instants.after_s,
-            view.store,
-            view.columns,
-        );
+        content.evaluate(&row, deleted_to_us, instants.after_s, view);
         self.last_statics = self.statics.len();
         self.statics.push(content);
     }

@@ -14,7 +14,7 @@ use super::TypedRows;
 use super::shown::Shown;
 use super::typed::row_id_field;
 use crate::error::Result;
-use crate::partition::Store;
+use crate::evaluation::View;
 use crate::row_id::row_id;
 
 /// Why and when a row changed.
@@ -35,11 +35,9 @@ pub struct Change<'c> {
 /// A row that changed, and its context.
 #[derive(Clone, Copy)]
 pub struct ChangedRow<'c> {
-    pub token: i64,
-    pub pk: &'c [u8],
+    pub view: View<'c>,
     pub ck: Option<&'c [u8]>,
     pub existed: bool,
-    pub store: &'c Store,
 }
 
 /// Builders of the output.
@@ -169,8 +167,9 @@ impl ChangeRows {
         if self.is_full() {
             self.flush()?;
         }
-        self.ids.append_value(row_id(row.pk, row.ck));
-        self.tokens.append_value(row.token);
+        self.ids
+            .append_value(row_id(&row.view.partition.pk, row.ck));
+        self.tokens.append_value(row.view.token);
         self.clusterings.append_option(row.ck);
         self.sequence.push(self.count);
         self.count = self.count.saturating_add(1);
@@ -242,9 +241,8 @@ impl Side {
         self.nulls.append(shown.is_some());
         match shown {
             Some(shown) => {
-                let ckv = shown.ckv.map(|ckv| row.store.arena.get(ckv));
-                let contents = (shown.row, shown.statics);
-                self.rows.append(row.pk, ckv, contents, row.store)
+                let ckv = shown.ckv.map(|ckv| row.view.store.arena.get(ckv));
+                self.rows.append(row.view, ckv, (shown.row, shown.statics))
             }
             None => self.rows.append_null(),
         }

@@ -12,6 +12,7 @@ use super::{Room, nullable};
 use crate::columns::Columns;
 use crate::content::{Content, ShownCell};
 use crate::error::Result;
+use crate::evaluation::View;
 use crate::partition::Store;
 use crate::version::Liveness;
 
@@ -37,16 +38,15 @@ impl RawRows {
 
     pub fn append(
         &mut self,
-        (token, pk): (i64, &[u8]),
+        view: View<'_>,
         (ck, ckv): (Option<&[u8]>, Option<&[u8]>),
         (row, statics): (&Content, &Content),
-        store: &Store,
-        columns: &Columns,
     ) -> Result<()> {
+        let (pk, store, columns) = (&view.partition.pk, view.store, view.columns);
         let bytes =
             cells_bytes(&row.cells, store).saturating_add(cells_bytes(&statics.cells, store));
         self.room.add_row(bytes.saturating_add(pk.len()))?;
-        self.tokens.append_value(token);
+        self.tokens.append_value(view.token);
         self.keys.append_value(pk);
         self.clusterings.append_option(ck);
         self.clustering_values.append(ckv);

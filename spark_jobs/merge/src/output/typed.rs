@@ -16,6 +16,7 @@ use super::elements::{Clusterings, Elements};
 use crate::columns::{Columns, ShownColumn};
 use crate::content::{Content, ShownCell};
 use crate::error::Result;
+use crate::evaluation::View;
 use crate::partition::Store;
 
 /// The column that identifies a row.
@@ -111,11 +112,11 @@ impl TypedRows {
 
     pub fn append(
         &mut self,
-        pk: &[u8],
+        view: View<'_>,
         ckv: Option<&[u8]>,
         (row, statics): (&Content, &Content),
-        store: &Store,
     ) -> Result<()> {
+        let pk = &view.partition.pk;
         let mut bytes = pk.len();
         let mut of_row = row.cells.as_slice();
         let mut of_statics = statics.cells.as_slice();
@@ -125,7 +126,7 @@ impl TypedRows {
             if cells.is_empty() {
                 cells = static_cells;
             }
-            bytes = bytes.saturating_add(values.append(cells, store));
+            bytes = bytes.saturating_add(values.append(cells, view.store));
         }
         self.room.add_row(bytes)?;
         self.keys.append_value(pk);

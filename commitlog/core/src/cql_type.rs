@@ -81,6 +81,42 @@ impl CqlType {
             Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Udt(_)
         )
     }
+
+    /// Returns the types that this type contains directly.
+    pub(crate) fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::List(element) | Self::Set(element) | Self::Vector(element, _) => vec![element],
+            Self::Map(key, value) => vec![key, value],
+            Self::Tuple(elements) => elements.iter().collect(),
+            Self::Udt(user_type) => user_type.fields.iter().map(|f| &f.cql_type).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Replaces each type that this type contains directly.
+    pub(crate) fn map_parts(&self, mut map: impl FnMut(&Self) -> Self) -> Self {
+        let mut boxed = |part: &Self| Box::new(map(part));
+        match self {
+            Self::List(element) => Self::List(boxed(element)),
+            Self::Set(element) => Self::Set(boxed(element)),
+            Self::Map(key, value) => Self::Map(boxed(key), boxed(value)),
+            Self::Vector(element, dimension) => Self::Vector(boxed(element), *dimension),
+            Self::Tuple(elements) => Self::Tuple(elements.iter().map(map).collect()),
+            Self::Udt(user_type) => {
+                let fields = user_type.fields.iter().map(|field| UserTypeField {
+                    name: field.name.clone(),
+                    cql_type: map(&field.cql_type),
+                });
+                Self::Udt(Arc::new(UserType {
+                    keyspace: user_type.keyspace.clone(),
+                    name: user_type.name.clone(),
+                    fields: fields.collect(),
+                }))
+            }
+            native => native.clone(),
+        }
+    }
+
     /// Returns the native type for a lower-case CQL name.
     pub(crate) fn from_cql_name(name: &str) -> Option<Self> {
         let name = if name == "varchar" { "text" } else { name };

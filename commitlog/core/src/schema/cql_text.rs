@@ -3,7 +3,7 @@
 //! The log contains definitions, not statements. The reader ignores options other than `cdc` and
 //! the clustering order, so the statements omit them.
 
-use std::sync::Arc;
+use std::mem::discriminant;
 
 use super::{Column, ColumnKind, Table};
 use crate::cql_type::{CqlType, UserType};
@@ -69,19 +69,12 @@ fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> String {
 fn definition(column: &Column) -> String {
     let is_static = column.kind == ColumnKind::Static;
     let suffix = if is_static { " static" } else { "" };
-    format!(
-        "{} {}{suffix}",
-        identifier(&column.name),
-        column_type(column)
-    )
+    let name = identifier(&column.name);
+    format!("{name} {}{suffix}", column_type(column))
 }
 
-fn qualified(table: &Table) -> String {
-    format!(
-        "{}.{}",
-        identifier(&table.keyspace),
-        identifier(&table.name)
-    )
+fn qualified(keyspace: &str, name: &str) -> String {
+    format!("{}.{}", identifier(keyspace), identifier(name))
 }
 
 /// Formats `CREATE TABLE` with the columns, the clustering order and `cdc`.
@@ -102,28 +95,23 @@ pub(super) fn create_table(table: &Table) -> String {
         });
         order = format!("CLUSTERING ORDER BY ({}) AND ", join(columns));
     }
-    let (name, cdc) = (qualified(table), table.cdc);
+    let (name, cdc) = (qualified(&table.keyspace, &table.name), table.cdc);
     format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) WITH {order}cdc = {cdc}")
 }
 
 pub(super) fn drop_table(table: &Table) -> String {
-    format!("DROP TABLE {}", qualified(table))
+    format!("DROP TABLE {}", qualified(&table.keyspace, &table.name))
 }
 
 /// Returns the statements that change `before` into `after`, in an order that a node accepts.
 pub(super) fn alter_table(before: &Table, after: &Table) -> Vec<String> {
-    let name = qualified(after);
+    let name = qualified(&after.keyspace, &after.name);
     let mut statements = alter_types(before, after);
     let keys = before.key_columns().zip(after.key_columns());
     let renames: Vec<String> = keys
         .filter(|(before, after)| before.name != after.name)
-        .map(|(before, after)| {
-            format!(
-                "{} TO {}",
-                identifier(&before.name),
-                identifier(&after.name)
-            )
-        })
+        .map(|(before, after)| (identifier(&before.name), identifier(&after.name)))
+        .map(|(old, new)| format!("{old} TO {new}"))
         .collect();
     if !renames.is_empty() {
         statements.push(format!(
@@ -164,32 +152,19 @@ fn alter_types(before: &Table, after: &Table) -> Vec<String> {
 }
 
 fn alter_types_in(before: &CqlType, after: &CqlType, statements: &mut Vec<String>) {
-    match (before, after) {
-        (CqlType::List(before), CqlType::List(after))
-        | (CqlType::Set(before), CqlType::Set(after))
-        | (CqlType::Vector(before, _), CqlType::Vector(after, _)) => {
-            alter_types_in(before, after, statements);
-        }
-        (CqlType::Map(old_key, old_value), CqlType::Map(key, value)) => {
-            alter_types_in(old_key, key, statements);
-            alter_types_in(old_value, value, statements);
-        }
-        (CqlType::Tuple(before), CqlType::Tuple(after)) => {
-            for (before, after) in before.iter().zip(after) {
-                alter_types_in(before, after, statements);
-            }
-        }
-        (CqlType::Udt(before), CqlType::Udt(after)) => alter_type(before, after, statements),
-        _ => {}
+    if discriminant(before) != discriminant(after) {
+        return;
+    }
+    if let (CqlType::Udt(before), CqlType::Udt(after)) = (before, after) {
+        alter_type(before, after, statements);
+    }
+    for (before, after) in before.parts().into_iter().zip(after.parts()) {
+        alter_types_in(before, after, statements);
     }
 }
 
-fn alter_type(before: &Arc<UserType>, after: &Arc<UserType>, statements: &mut Vec<String>) {
-    let name = format!(
-        "{}.{}",
-        identifier(&after.keyspace),
-        identifier(&after.name)
-    );
+fn alter_type(before: &UserType, after: &UserType, statements: &mut Vec<String>) {
+    let name = qualified(&after.keyspace, &after.name);
     let mut push = |statement: String| {
         if !statements.contains(&statement) {
             statements.push(statement);
@@ -204,8 +179,5 @@ fn alter_type(before: &Arc<UserType>, after: &Arc<UserType>, statements: &mut Ve
     for field in after.fields.iter().skip(before.fields.len()) {
         let field = format!("{} {}", identifier(&field.name), nested(&field.cql_type));
         push(format!("ALTER TYPE {name} ADD {field}"));
-    }
-    for (before, after) in before.fields.iter().zip(&after.fields) {
-        alter_types_in(&before.cql_type, &after.cql_type, statements);
     }
 }

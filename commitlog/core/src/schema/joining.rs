@@ -57,9 +57,8 @@ impl Table {
 
     /// Returns the time of the table's state, and the latest time of any information about it.
     pub(super) fn times_us(&self) -> (i64, i64) {
-        let keys = self.partition_key.iter().chain(&self.clustering);
-        let columns = keys.chain(&self.columns);
-        let seen = columns.map(|column| column.history.seen_us.max(column.history.gone_us));
+        let histories = self.all_columns().map(|column| &column.history);
+        let seen = histories.map(|history| history.seen_us.max(history.gone_us));
         let last_us = seen.max().unwrap_or(i64::MIN);
         let Observed {
             as_of_us, whole_us, ..
@@ -106,8 +105,7 @@ impl Table {
     /// Returns this table with the user types in `definitions`, or `None` if nothing changes.
     pub(super) fn grow(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
         let mut table = self.clone();
-        let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
-        for column in keys.chain(&mut table.columns) {
+        for column in table.all_columns_mut() {
             column.cql_type = grow(&column.cql_type, definitions);
         }
         (table != *self).then_some(table)

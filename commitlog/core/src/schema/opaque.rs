@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{Column, Table};
-use crate::cql_type::{CqlType, UserType, UserTypeField};
+use crate::cql_type::{CqlType, UserType};
 
 /// The class name of an opaque type.
 pub(super) const OPAQUE: &str = "cdc.sidecar.OpaqueType";
@@ -38,11 +38,11 @@ impl Table {
             if self.written_bytes(&mut sizes) <= MAX_TABLE_BYTES {
                 break;
             }
-            let keys = self.partition_key.iter_mut().chain(&mut self.clustering);
-            for column in keys.chain(&mut self.columns) {
+            for column in self.all_columns_mut() {
+                // A multi-cell user type is stored field by field.
                 column.cql_type = match &column.cql_type {
-                    CqlType::Udt(whole) if column.multi_cell => {
-                        with_fields(whole, step, &mut sizes)
+                    CqlType::Udt(_) if column.multi_cell => {
+                        (column.cql_type).map_parts(|field| bounded(field, step, &mut sizes))
                     }
                     other => bounded(other, step, &mut sizes),
                 };
@@ -53,13 +53,12 @@ impl Table {
 
     /// Returns the columns with an opaque type.
     pub fn opaque_columns(&self) -> impl Iterator<Item = &Column> {
-        let columns = self.key_columns().chain(&self.columns);
-        columns.filter(|column| has_opaque(&column.cql_type))
+        self.all_columns()
+            .filter(|column| has_opaque(&column.cql_type))
     }
 
     fn written_bytes(&self, sizes: &mut Sizes) -> u64 {
-        let columns = self.key_columns().chain(&self.columns);
-        columns.fold(0, |sum: u64, column| {
+        self.all_columns().fold(0, |sum: u64, column| {
             sum.saturating_add(written_bytes(&column.cql_type, sizes))
                 .saturating_add(column.name.len() as u64)
         })
@@ -67,66 +66,33 @@ impl Table {
 }
 
 fn written_bytes(cql_type: &CqlType, sizes: &mut Sizes) -> u64 {
+    let mut own = NODE_BYTES;
     if let CqlType::Udt(user_type) = cql_type {
-        let address = Arc::as_ptr(user_type);
-        if let Some(size) = sizes.get(&address) {
+        if let Some(size) = sizes.get(&Arc::as_ptr(user_type)) {
             return *size;
         }
         let names = user_type.fields.iter().map(|field| field.name.len() as u64);
-        let own = NODE_BYTES + user_type.name.len() as u64 + names.sum::<u64>();
-        let size = inner(cql_type).fold(own, |sum, element| {
-            sum.saturating_add(written_bytes(element, sizes))
-        });
-        sizes.insert(address, size);
-        return size;
+        own += user_type.name.len() as u64 + names.sum::<u64>();
     }
-    inner(cql_type).fold(NODE_BYTES, |sum, element| {
-        sum.saturating_add(written_bytes(element, sizes))
-    })
-}
-
-/// Returns the types that a type contains directly.
-fn inner(cql_type: &CqlType) -> Box<dyn Iterator<Item = &CqlType> + '_> {
-    match cql_type {
-        CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
-            Box::new(std::iter::once(&**element))
-        }
-        CqlType::Map(key, value) => Box::new([&**key, &**value].into_iter()),
-        CqlType::Tuple(elements) => Box::new(elements.iter()),
-        CqlType::Udt(user_type) => Box::new(user_type.fields.iter().map(|field| &field.cql_type)),
-        _ => Box::new(std::iter::empty()),
+    let size = cql_type.parts().into_iter().fold(own, |sum, part| {
+        sum.saturating_add(written_bytes(part, sizes))
+    });
+    if let CqlType::Udt(user_type) = cql_type {
+        sizes.insert(Arc::as_ptr(user_type), size);
     }
+    size
 }
 
 /// Makes user types of more than `most` bytes opaque.
 fn bounded(cql_type: &CqlType, most: u64, sizes: &mut Sizes) -> CqlType {
-    let mut boxed = |element: &CqlType| Box::new(bounded(element, most, sizes));
     match cql_type {
-        CqlType::List(element) => CqlType::List(boxed(element)),
-        CqlType::Set(element) => CqlType::Set(boxed(element)),
-        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
-        CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
-        CqlType::Tuple(elements) => {
-            CqlType::Tuple(elements.iter().map(|element| *boxed(element)).collect())
-        }
         CqlType::Udt(_) if written_bytes(cql_type, sizes) > most => opaque(),
-        other => other.clone(),
+        CqlType::Udt(_) => cql_type.clone(),
+        other => other.map_parts(|part| bounded(part, most, sizes)),
     }
 }
 
-/// Makes only the fields of a user type opaque, because it is stored field by field.
-fn with_fields(whole: &UserType, most: u64, sizes: &mut Sizes) -> CqlType {
-    let fields = whole.fields.iter().map(|field| UserTypeField {
-        name: field.name.clone(),
-        cql_type: bounded(&field.cql_type, most, sizes),
-    });
-    CqlType::Udt(Arc::new(UserType {
-        keyspace: whole.keyspace.clone(),
-        name: whole.name.clone(),
-        fields: fields.collect(),
-    }))
-}
-
 fn has_opaque(cql_type: &CqlType) -> bool {
-    matches!(cql_type, CqlType::Custom(class) if class == OPAQUE) || inner(cql_type).any(has_opaque)
+    matches!(cql_type, CqlType::Custom(class) if class == OPAQUE)
+        || cql_type.parts().into_iter().any(has_opaque)
 }

@@ -89,6 +89,16 @@ impl Table {
         self.partition_key.iter().chain(&self.clustering)
     }
 
+    /// Returns the key columns and all others, including dropped columns.
+    pub(super) fn all_columns(&self) -> impl Iterator<Item = &Column> {
+        self.key_columns().chain(&self.columns)
+    }
+
+    pub(super) fn all_columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
+        let keys = self.partition_key.iter_mut().chain(&mut self.clustering);
+        keys.chain(&mut self.columns)
+    }
+
     /// Returns the current columns except for key columns.
     pub fn live_others(&self) -> impl Iterator<Item = &Column> {
         let columns = self.columns.iter();

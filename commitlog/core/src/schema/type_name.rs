@@ -103,6 +103,19 @@ impl UserTypes {
     /// # Errors
     /// The declaration that cannot be resolved and the reason: an undeclared name or a cycle.
     pub(super) fn resolve_all(declarations: Vec<UserTypeDeclaration>) -> Result<Self, TypeFailure> {
+        let (types, failed) = Self::resolve_possible(declarations);
+        to_blame(failed).map_or(Ok(types), Err)
+    }
+
+    /// Resolves declarations like [`Self::resolve_all`], but omits those that cannot be resolved.
+    pub(super) fn resolve_what_can_be(declarations: Vec<UserTypeDeclaration>) -> Self {
+        Self::resolve_possible(declarations).0
+    }
+
+    /// Returns the resolved types, and the declarations that cannot be resolved.
+    fn resolve_possible(
+        declarations: Vec<UserTypeDeclaration>,
+    ) -> (Self, Vec<(UserTypeDeclaration, Unresolved)>) {
         let mut types = Self::default();
         let mut waiting = declarations;
         loop {
@@ -117,33 +130,10 @@ impl UserTypes {
                     Err(reason) => failed.push((declaration, reason)),
                 }
             }
-            if failed.is_empty() {
-                return Ok(types);
-            }
-            if failed.len() == before {
-                return to_blame(failed).map_or(Ok(types), Err);
+            if failed.is_empty() || failed.len() == before {
+                return (types, failed);
             }
             waiting = failed.into_iter().map(|(waiting, _)| waiting).collect();
-        }
-    }
-
-    /// Resolves declarations like [`Self::resolve_all`], but omits those that cannot be resolved.
-    pub(super) fn resolve_what_can_be(declarations: Vec<UserTypeDeclaration>) -> Self {
-        let mut types = Self::default();
-        let mut waiting = declarations;
-        loop {
-            let before = waiting.len();
-            waiting.retain(|declaration| match types.resolve_declaration(declaration) {
-                Ok(user_type) => {
-                    let key = (declaration.keyspace.clone(), declaration.name.clone());
-                    types.types.insert(key, user_type);
-                    false
-                }
-                Err(_) => true,
-            });
-            if waiting.len() == before {
-                return types;
-            }
         }
     }
 
@@ -195,55 +185,33 @@ impl UserTypes {
         expression: &TypeExpression,
         keyspace: &str,
     ) -> Result<Resolved<CqlType>, Unresolved> {
-        let wrapped = |inner: &TypeExpression, wrap: fn(Box<CqlType>) -> CqlType| {
-            let inner = self.nested(inner, keyspace)?;
-            Ok(Resolved {
-                value: wrap(Box::new(inner.value)),
-                depth: inner.depth + 1,
-            })
+        let mut depth = 0;
+        let mut part = |part: &TypeExpression| {
+            let part = self.nested(part, keyspace)?;
+            depth = depth.max(part.depth + 1);
+            Ok(part.value)
         };
-        match expression {
-            TypeExpression::Known { cql_type, .. } => Ok(Resolved {
-                value: cql_type.clone(),
-                depth: 0,
-            }),
+        let value = match expression {
+            TypeExpression::Known { cql_type, .. } => cql_type.clone(),
             TypeExpression::User {
                 keyspace: own,
                 name,
                 line,
-            } => self.user(own.as_deref().unwrap_or(keyspace), name, *line),
-            TypeExpression::Frozen(inner) => self.nested(inner, keyspace),
-            TypeExpression::List(element) => wrapped(element, CqlType::List),
-            TypeExpression::Set(element) => wrapped(element, CqlType::Set),
+            } => return self.user(own.as_deref().unwrap_or(keyspace), name, *line),
+            TypeExpression::Frozen(inner) => return self.nested(inner, keyspace),
+            TypeExpression::List(element) => CqlType::List(Box::new(part(element)?)),
+            TypeExpression::Set(element) => CqlType::Set(Box::new(part(element)?)),
             TypeExpression::Map(key, value) => {
-                let key = self.nested(key, keyspace)?;
-                let value = self.nested(value, keyspace)?;
-                Ok(Resolved {
-                    value: CqlType::Map(Box::new(key.value), Box::new(value.value)),
-                    depth: key.depth.max(value.depth) + 1,
-                })
+                CqlType::Map(Box::new(part(key)?), Box::new(part(value)?))
             }
             TypeExpression::Tuple(elements) => {
-                let mut depth = 0;
-                let mut resolved = Vec::with_capacity(elements.len());
-                for element in elements {
-                    let element = self.nested(element, keyspace)?;
-                    depth = depth.max(element.depth);
-                    resolved.push(element.value);
-                }
-                Ok(Resolved {
-                    value: CqlType::Tuple(resolved),
-                    depth: depth + 1,
-                })
+                CqlType::Tuple(elements.iter().map(part).collect::<Result<_, _>>()?)
             }
             TypeExpression::Vector(element, dimension) => {
-                let element = self.nested(element, keyspace)?;
-                Ok(Resolved {
-                    value: CqlType::Vector(Box::new(element.value), *dimension),
-                    depth: element.depth + 1,
-                })
+                CqlType::Vector(Box::new(part(element)?), *dimension)
             }
-        }
+        };
+        Ok(Resolved { value, depth })
     }
 
     fn user(

@@ -15,25 +15,21 @@ const KEPT_VERSIONS: usize = 16;
 /// Whether both are versions of one type: fields of user types may be missing at the end, have
 /// different names, or be in a tuple.
 pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
+    let parts_are_same = || {
+        let pairs = a.parts().into_iter().zip(b.parts());
+        pairs.into_iter().all(|(a, b)| is_same(a, b))
+    };
     match (a, b) {
-        (CqlType::List(a), CqlType::List(b)) | (CqlType::Set(a), CqlType::Set(b)) => is_same(a, b),
-        (CqlType::Map(ka, va), CqlType::Map(kb, vb)) => is_same(ka, kb) && is_same(va, vb),
-        (CqlType::Vector(a, n), CqlType::Vector(b, m)) => n == m && is_same(a, b),
-        (CqlType::Tuple(a), CqlType::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
-        }
-        (CqlType::Udt(a), CqlType::Udt(b)) if Arc::ptr_eq(a, b) => true,
+        (CqlType::List(_), CqlType::List(_))
+        | (CqlType::Set(_), CqlType::Set(_))
+        | (CqlType::Map(..), CqlType::Map(..))
+        | (CqlType::Udt(_), CqlType::Tuple(_))
+        | (CqlType::Tuple(_), CqlType::Udt(_)) => parts_are_same(),
+        (CqlType::Vector(_, n), CqlType::Vector(_, m)) => n == m && parts_are_same(),
+        (CqlType::Tuple(a), CqlType::Tuple(b)) => a.len() == b.len() && parts_are_same(),
         (CqlType::Udt(a), CqlType::Udt(b)) => {
-            let pairs = a.fields.iter().zip(&b.fields);
-            (&a.keyspace, &a.name) == (&b.keyspace, &b.name)
-                && pairs
-                    .into_iter()
-                    .all(|(a, b)| is_same(&a.cql_type, &b.cql_type))
-        }
-        (CqlType::Udt(user_type), CqlType::Tuple(fields))
-        | (CqlType::Tuple(fields), CqlType::Udt(user_type)) => {
-            let pairs = user_type.fields.iter().zip(fields);
-            pairs.into_iter().all(|(a, b)| is_same(&a.cql_type, b))
+            let has_same_name = (&a.keyspace, &a.name) == (&b.keyspace, &b.name);
+            Arc::ptr_eq(a, b) || has_same_name && parts_are_same()
         }
         _ => a == b,
     }
@@ -207,25 +203,15 @@ fn declaration(keyspace: &str, name: &str, version: &TypeVersion) -> UserTypeDec
 
 /// Updates the user types of a type to `definitions` (oldest first).
 pub(super) fn grow(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
-    let boxed = |inner: &CqlType| Box::new(grow(inner, definitions));
-    match cql_type {
-        CqlType::List(element) => CqlType::List(boxed(element)),
-        CqlType::Set(element) => CqlType::Set(boxed(element)),
-        CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
-        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
-        CqlType::Tuple(fields) => {
-            CqlType::Tuple(fields.iter().map(|f| grow(f, definitions)).collect())
+    let CqlType::Udt(_) = cql_type else {
+        return cql_type.map_parts(|part| grow(part, definitions));
+    };
+    let mut known = cql_type.clone();
+    for definition in definitions {
+        let definition = CqlType::Udt(Arc::clone(definition));
+        if is_same(&definition, &known) {
+            known = join_types(&definition, &known);
         }
-        CqlType::Udt(_) => {
-            let mut known = cql_type.clone();
-            for definition in definitions {
-                let definition = CqlType::Udt(Arc::clone(definition));
-                if is_same(&definition, &known) {
-                    known = join_types(&definition, &known);
-                }
-            }
-            known
-        }
-        _ => cql_type.clone(),
     }
+    known
 }

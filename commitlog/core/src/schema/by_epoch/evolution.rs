@@ -1,6 +1,6 @@
 //! Derives a table definition from the previous definition and the rows of one change.
 
-use crate::cql_type::{CqlType, UserType, UserTypeField};
+use crate::cql_type::CqlType;
 use crate::schema::change::SchemaChange;
 use crate::schema::system_rows::rows::Kind;
 use crate::schema::system_rows::{column, drop_time_us, is_counter, is_dense};
@@ -22,8 +22,7 @@ pub(super) fn definition(table: &Table) -> Table {
             table.columns.push(column.clone());
         }
     }
-    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
-    for column in keys.chain(&mut table.columns) {
+    for column in table.all_columns_mut() {
         column.history = ColumnHistory::default();
     }
     table.observed = Observed::default();
@@ -37,14 +36,10 @@ pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
     let mut table = definition.clone();
     // The earliest of several versions of a column counts.
     let first_us = |name: &str| {
-        let keys = known.partition_key.iter().chain(&known.clustering);
-        let namesakes = keys
-            .chain(&known.columns)
-            .filter(|other| other.name == name);
+        let namesakes = known.all_columns().filter(|other| other.name == name);
         namesakes.map(|other| other.history.first_us).min()
     };
-    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
-    for column in keys.chain(&mut table.columns) {
+    for column in table.all_columns_mut() {
         column.history.first_us = first_us(&column.name).unwrap_or(i64::MAX);
     }
     for column in &known.columns {
@@ -122,36 +117,17 @@ pub(super) fn evolve(
 /// Replaces the user types of a definition with `types`; `None` if nothing changes.
 pub(super) fn retype(before: &Table, types: &UserTypes) -> Option<Table> {
     let mut table = before.clone();
-    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
-    for column in keys.chain(&mut table.columns) {
+    for column in table.all_columns_mut() {
         column.cql_type = present(&column.cql_type, types);
     }
     (table != *before).then_some(table)
 }
 
 fn present(cql_type: &CqlType, types: &UserTypes) -> CqlType {
-    let boxed = |inner: &CqlType| Box::new(present(inner, types));
-    match cql_type {
-        CqlType::List(element) => CqlType::List(boxed(element)),
-        CqlType::Set(element) => CqlType::Set(boxed(element)),
-        CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
-        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
-        CqlType::Tuple(fields) => {
-            CqlType::Tuple(fields.iter().map(|field| present(field, types)).collect())
-        }
-        CqlType::Udt(known) => match types.get(&known.keyspace, &known.name) {
-            Some(now) => CqlType::Udt(Arc::clone(now)),
-            None => CqlType::Udt(Arc::new(UserType {
-                keyspace: known.keyspace.clone(),
-                name: known.name.clone(),
-                fields: (known.fields.iter())
-                    .map(|field| UserTypeField {
-                        name: field.name.clone(),
-                        cql_type: present(&field.cql_type, types),
-                    })
-                    .collect(),
-            })),
-        },
-        _ => cql_type.clone(),
+    if let CqlType::Udt(known) = cql_type
+        && let Some(now) = types.get(&known.keyspace, &known.name)
+    {
+        return CqlType::Udt(Arc::clone(now));
     }
+    cql_type.map_parts(|part| present(part, types))
 }

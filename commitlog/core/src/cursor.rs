@@ -49,6 +49,11 @@ impl<'p> Cursor<'p> {
     }
 
     #[inline(always)]
+    pub fn u32(&mut self) -> Result<u32> {
+        self.array().map(|bytes| u32::from_be_bytes(*bytes))
+    }
+
+    #[inline(always)]
     pub fn uuid(&mut self) -> Result<&'p [u8; 16]> {
         self.array()
     }

@@ -176,7 +176,7 @@ impl Descriptor {
     }
 }
 
-fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len() / 2);
     for pair in text.as_bytes().chunks(2) {

@@ -80,11 +80,7 @@ fn is_used_up(bytes: &[u8], read: impl FnOnce(&mut Cursor<'_>) -> Result<()>) ->
 
 /// Reads a length of four bytes, negative for null, and that many bytes.
 fn nullable<'p>(cursor: &mut Cursor<'p>) -> Result<Option<&'p [u8]>> {
-    let length = cursor.bytes(4)?;
-    let length = length
-        .iter()
-        .fold(0_u32, |n, byte| n << 8 | u32::from(*byte));
-    match i32::try_from(length) {
+    match i32::try_from(cursor.u32()?) {
         Ok(length) => cursor.bytes(length.unsigned_abs() as usize).map(Some),
         Err(_) => Ok(None),
     }
@@ -93,11 +89,7 @@ fn nullable<'p>(cursor: &mut Cursor<'p>) -> Result<Option<&'p [u8]>> {
 /// Whether bytes are a count and that many groups of elements with these types.
 fn elements(bytes: &[u8], types: &[&CqlType]) -> bool {
     is_used_up(bytes, |cursor| {
-        let count = cursor
-            .bytes(4)?
-            .iter()
-            .fold(0_u32, |n, byte| n << 8 | u32::from(*byte));
-        for _ in 0..count {
+        for _ in 0..cursor.u32()? {
             for cql_type in types {
                 if let Some(bytes) = nullable(cursor)? {
                     check(cql_type, bytes)?;

@@ -3,7 +3,6 @@
 //! A record starts with 32 flags: the high half marks the changed fields, the low half the fields
 //! that became null. The values of the other changed fields follow in field order.
 
-use super::bytes::number;
 use super::participants::{skip_dependencies, skip_store_participants};
 use super::transaction::{Definition, Outcome};
 use super::txn_id::{self, TxnId};
@@ -63,7 +62,7 @@ pub struct Change<'b> {
 impl<'b> Change<'b> {
     pub fn parse(record: &'b [u8], txn_id: TxnId) -> Result<Self> {
         let mut cursor = Cursor::new(record);
-        let flags = number(&mut cursor, 4)? as u32;
+        let flags = cursor.u32()?;
         let (changed, null) = (flags >> 16, flags & 0xffff);
         let present = |field: u32| changed & !null & 1 << field != 0;
         let mut change = Self {

@@ -8,7 +8,6 @@
 //! A segment is a memory-mapped file of a fixed size. The node first sets the end offset of an
 //! entry, then writes the entry, so the last entries of the active segment may be incomplete.
 
-use super::bytes::number;
 use super::txn_id::TxnId;
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
@@ -36,7 +35,7 @@ impl CommandId {
     }
 
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let store = number(cursor, 4)? as u32;
+        let store = cursor.u32()?;
         let bits = cursor.bytes(TXN_ID)?;
         let txn_id = TxnId::of_bits(bits).ok_or(DecodeError::Truncated {
             wanted: TXN_ID,

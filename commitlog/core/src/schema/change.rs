@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use super::epochs::MetadataLogEntry;
-use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use super::system_rows::{column, drop_time_us, is_counter, is_dense, table};
-use super::type_name::{UserTypes, expression};
+use super::system_rows::rows::{ColumnRow, DroppedColumnRow, TableRow, TypeRow};
+use super::system_rows::table;
+use super::type_name::UserTypes;
 use super::type_versions::TypeVersion;
-use super::{Column, Observed, Schema, Table, TableId, TableKind};
+use super::{Column, Observed, Schema, Table, TableId};
 
 /// A row and its write time in microseconds.
 pub(crate) type Written<T> = (i64, T);
@@ -179,10 +179,7 @@ impl SchemaChange {
 impl Schema {
     pub(super) fn apply(&mut self, change: &SchemaChange) {
         for (time_us, row) in &change.types {
-            let expressions = row.field_types.iter().map(|text| expression(text).ok());
-            let fields = row.field_names.iter().cloned().zip(expressions);
-            let fields: Option<Vec<_>> = fields.map(|(name, field)| Some((name, field?))).collect();
-            if let Some(fields) = fields {
+            if let Ok(fields) = row.fields() {
                 let version = TypeVersion {
                     first_us: *time_us,
                     last_us: *time_us,
@@ -214,26 +211,20 @@ impl Schema {
         };
         let mut fragment = fragment(id, &change.keyspace, name, row);
         for (time_us, row) in change.columns_of(name) {
-            let resolved = column(
-                row.column_name.clone(),
-                &row.type_name,
-                row.kind,
-                &types,
-                &change.keyspace,
-            );
-            let Ok(mut column) = resolved else {
+            let Ok(mut column) = row.column(&types) else {
                 continue;
             };
-            if matches!(row.kind, Kind::Static | Kind::Regular) {
+            if row.kind.is_key() {
+                self.rename_key(id, row, &column, *time_us);
+            } else {
                 column.history.note_seen(*time_us);
                 fragment.columns.push(column);
-            } else {
-                self.rename_key(id, row, &column, *time_us);
             }
         }
         for (time_us, row) in change.dropped_of(name) {
-            let dropped = dropped_column(row, &types, &change.keyspace);
-            if let Some(mut column) = dropped {
+            if let Ok(mut column) = row.column(&types) {
+                let drop_us = column.dropped_at_us.unwrap_or(i64::MIN);
+                column.history.note_drop(drop_us);
                 column.history.gone_us = *time_us;
                 fragment.columns.push(column);
             }
@@ -263,29 +254,16 @@ impl Schema {
     }
 }
 
-fn dropped_column(row: &DroppedColumnRow, types: &UserTypes, keyspace: &str) -> Option<Column> {
-    let kind = row.kind.unwrap_or(Kind::Regular);
-    let name = row.column_name.clone();
-    let mut column = column(name, &row.type_name, kind, types, keyspace).ok()?;
-    let drop_us = drop_time_us(row)?;
-    column.dropped_at_us = Some(drop_us);
-    column.history.note_drop(drop_us);
-    Some(column)
-}
-
 /// Returns a table without columns from its row of `tables`, which may be unknown.
 fn fragment(id: TableId, keyspace: &str, name: &str, row: Option<&Written<TableRow>>) -> Table {
     Table {
         id,
         keyspace: keyspace.to_owned(),
         name: name.to_owned(),
-        kind: match row {
-            Some((_, row)) if row.is_view => TableKind::View,
-            _ => TableKind::Table,
-        },
+        kind: row.map(|(_, row)| row.kind).unwrap_or_default(),
         cdc: row.is_some_and(|(_, row)| row.cdc.unwrap_or(false)),
-        counter: row.is_some_and(|(_, row)| is_counter(row)),
-        dense: row.is_some_and(|(_, row)| is_dense(row)),
+        counter: row.is_some_and(|(_, row)| row.is_counter()),
+        dense: row.is_some_and(|(_, row)| row.is_dense()),
         partition_key: Vec::new(),
         clustering: Vec::new(),
         columns: Vec::new(),

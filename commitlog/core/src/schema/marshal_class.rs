@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::opaque::opaque;
 use super::{Result, SchemaError};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
+use crate::descriptor::bytes_of_hex;
 
 /// Types that are nested more deeply are opaque, so that no text can exhaust the stack.
 pub(super) const NESTING_LIMIT: usize = 64;
@@ -129,7 +130,7 @@ impl<'a> ClassReader<'a> {
         self.skip_blank();
         let before = self.rest;
         let hex = self.identifier(wanted)?;
-        decode_hex(hex)
+        bytes_of_hex(hex)
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(|| {
                 self.rest = before;
@@ -213,15 +214,4 @@ impl<'a> ClassReader<'a> {
             ),
         }
     }
-}
-
-fn decode_hex(hex: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let pairs = hex.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
-            _ => None,
-        })
-        .collect()
 }

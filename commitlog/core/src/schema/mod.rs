@@ -28,6 +28,7 @@ mod type_versions;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
 use crate::cql_type::CqlType;
 use epochs::Epochs;
@@ -65,10 +66,28 @@ pub enum SchemaError {
     },
 }
 
+impl SchemaError {
+    fn in_table(keyspace: &str, table: &str, reason: impl Into<String>) -> Self {
+        Self::Table {
+            keyspace: keyspace.to_owned(),
+            table: table.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// Returns the reason without the place.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Syntax { reason, .. } | Self::Table { reason, .. } => reason,
+        }
+    }
+}
+
 pub type Result<T, E = SchemaError> = std::result::Result<T, E>;
 
 /// The role of a column in its table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     PartitionKey,
     Clustering,
@@ -122,8 +141,9 @@ impl PartialEq for Observed {
 impl Eq for Observed {}
 
 /// Whether a table is an ordinary table or a materialized view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum TableKind {
+    #[default]
     Table,
     View,
 }
@@ -171,6 +191,38 @@ impl PartialEq for Schema {
 }
 
 impl Eq for Schema {}
+
+impl ColumnKind {
+    /// Parses Cassandra's name for a kind.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "partition_key" => Self::PartitionKey,
+            "clustering" => Self::Clustering,
+            "static" => Self::Static,
+            "regular" => Self::Regular,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn is_key(self) -> bool {
+        matches!(self, Self::PartitionKey | Self::Clustering)
+    }
+}
+
+impl Column {
+    /// Creates a live column in ascending order, without a history.
+    pub(crate) fn new(name: String, kind: ColumnKind, cql_type: CqlType, multi_cell: bool) -> Self {
+        Self {
+            name,
+            kind,
+            cql_type,
+            multi_cell,
+            reversed: false,
+            dropped_at_us: None,
+            history: ColumnHistory::default(),
+        }
+    }
+}
 
 impl Table {
     /// Returns the index in [`Table::columns`] of a regular or static column, by serialized name.

@@ -4,13 +4,14 @@ pub(crate) mod rows;
 
 use rustc_hash::FxHashMap;
 
-use super::column_history::{ColumnHistory, fold};
-use super::type_name::{UserTypeDeclaration, UserTypes, expression};
+use super::column_history::fold;
+use super::type_name::{UserTypeDeclaration, UserTypes};
 use super::type_versions::TypeVersions;
 use super::{
-    Column, MetadataLogEntry, Observed, Result, Schema, SchemaError, Table, TableId, TableKind,
+    Column, ColumnKind, MetadataLogEntry, Observed, Result, Schema, SchemaError, Table, TableId,
+    TableKind,
 };
-use rows::{ColumnRow, DroppedColumnRow, Kind, MetadataLogRow, Rows, TableRow, TypeRow};
+use rows::{ColumnRow, DroppedColumnRow, MetadataLogRow, Rows, TableRow, TypeRow};
 
 /// Reads the rows of `system_schema.*`, as queried over CQL, from one JSON object:
 ///
@@ -61,25 +62,22 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
         line: error.line(),
         reason: error.to_string(),
     })?;
-    let declarations = declarations(rows.types)?;
+    let declarations = rows.types.into_iter().map(declaration);
+    let declarations = declarations.collect::<Result<Vec<_>>>()?;
     let versions = TypeVersions::from_declarations(&declarations, 0);
     let types = UserTypes::resolve_all(declarations).map_err(|failure| {
-        table_error(&failure.keyspace, &failure.name, what_of(&failure.error))
+        SchemaError::in_table(&failure.keyspace, &failure.name, failure.error.reason())
     })?;
     let mut columns = by_table(rows.columns, |row| (&row.keyspace_name, &row.table_name));
     let mut dropped = by_table(rows.dropped_columns, |row| {
         (&row.keyspace_name, &row.table_name)
     });
-    let tables = rows.tables.into_iter().map(|row| TableRow {
-        is_view: false,
-        ..row
-    });
     let views = rows.views.into_iter().map(|row| TableRow {
-        is_view: true,
+        kind: TableKind::View,
         ..row
     });
     let mut read = Vec::new();
-    for row in tables.chain(views) {
+    for row in rows.tables.into_iter().chain(views) {
         let key = (row.keyspace_name.clone(), row.name.clone());
         let columns = columns.remove(&key).unwrap_or_default();
         let dropped = dropped.remove(&key).unwrap_or_default();
@@ -121,76 +119,13 @@ fn by_table<T>(rows: Vec<T>, key: impl Fn(&T) -> (&String, &String)) -> ByTable<
     tables
 }
 
-fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>> {
-    let mut declarations = Vec::with_capacity(rows.len());
-    for row in rows {
-        let error = |reason: String| table_error(&row.keyspace_name, &row.type_name, &reason);
-        if row.field_names.len() != row.field_types.len() {
-            return Err(error(format!(
-                "the type has {} field names and {} field types",
-                row.field_names.len(),
-                row.field_types.len()
-            )));
-        }
-        let mut fields = Vec::with_capacity(row.field_names.len());
-        for (name, type_name) in row.field_names.iter().zip(&row.field_types) {
-            let expression = expression(type_name).map_err(|reason| {
-                error(format!(
-                    "field {name}: type {type_name}: {}",
-                    what_of(&reason)
-                ))
-            })?;
-            fields.push((name.clone(), expression));
-        }
-        declarations.push(UserTypeDeclaration {
-            keyspace: row.keyspace_name,
-            name: row.type_name,
-            fields,
-        });
-    }
-    Ok(declarations)
-}
-
-/// Creates a column from its row of `columns` or `dropped_columns`.
-pub(super) fn column(
-    name: String,
-    type_name: &str,
-    kind: Kind,
-    types: &UserTypes,
-    keyspace: &str,
-) -> Result<Column> {
-    let (cql_type, multi_cell) = types.resolve(&expression(type_name)?, keyspace)?;
-    let is_key = matches!(kind, Kind::PartitionKey | Kind::Clustering);
-    Ok(Column {
-        name,
-        kind: kind.into(),
-        cql_type,
-        multi_cell: multi_cell && !is_key,
-        reversed: false,
-        dropped_at_us: None,
-        history: ColumnHistory::default(),
+fn declaration(row: TypeRow) -> Result<UserTypeDeclaration> {
+    let in_type = |reason| SchemaError::in_table(&row.keyspace_name, &row.type_name, reason);
+    Ok(UserTypeDeclaration {
+        fields: row.fields().map_err(in_type)?,
+        keyspace: row.keyspace_name,
+        name: row.type_name,
     })
-}
-
-/// Returns the drop time in microseconds, or `None` if it is out of range.
-pub(super) fn drop_time_us(row: &DroppedColumnRow) -> Option<i64> {
-    row.dropped_time.checked_mul(1000)
-}
-
-/// Whether the flags of a table mark it as a counter table.
-pub(super) fn is_counter(row: &TableRow) -> bool {
-    has_flag(row, "counter")
-}
-
-/// Whether the flags of a table mark it as dense ([`Table::dense`]). Tables with super columns,
-/// which only Thrift creates, store rows in maps.
-pub(super) fn is_dense(row: &TableRow) -> bool {
-    has_flag(row, "dense") && !has_flag(row, "super")
-}
-
-fn has_flag(row: &TableRow, name: &str) -> bool {
-    let is_named = |flag: &String| flag.eq_ignore_ascii_case(name);
-    (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_named))
 }
 
 /// Creates a table from its rows, which must be complete.
@@ -200,59 +135,30 @@ pub(super) fn table(
     dropped: Vec<DroppedColumnRow>,
     types: &UserTypes,
 ) -> Result<Table> {
-    let error = |reason: &str| table_error(&row.keyspace_name, &row.name, reason);
-    let column = |name: String, type_name: &str, kind: Kind| -> Result<Column> {
-        column(name.clone(), type_name, kind, types, &row.keyspace_name).map_err(|reason| {
-            error(&format!(
-                "column {name}: type {type_name}: {}",
-                what_of(&reason)
-            ))
-        })
-    };
+    let error = |reason| SchemaError::in_table(&row.keyspace_name, &row.name, reason);
     let mut partition_key = Vec::new();
     let mut clustering = Vec::new();
     let mut others = Vec::new();
     for row in columns {
-        let reversed = row
-            .clustering_order
-            .is_some_and(|order| order.eq_ignore_ascii_case("desc"));
-        let mut column = Column {
-            reversed,
-            ..column(row.column_name, &row.type_name, row.kind)?
-        };
-        column.history.first_us = row.created_us.unwrap_or(i64::MAX);
+        let column = row.column(types)?;
         match row.kind {
-            Kind::PartitionKey => partition_key.push((row.position, column)),
-            Kind::Clustering => clustering.push((row.position, column)),
-            Kind::Static | Kind::Regular => others.push(column),
+            ColumnKind::PartitionKey => partition_key.push((row.position, column)),
+            ColumnKind::Clustering => clustering.push((row.position, column)),
+            ColumnKind::Static | ColumnKind::Regular => others.push(column),
         }
     }
     for row in dropped {
-        let kind = row.kind.unwrap_or(Kind::Regular);
-        let dropped_at_us = drop_time_us(&row).ok_or_else(|| {
-            error(&format!(
-                "column {}: dropped_time is out of range",
-                row.column_name
-            ))
-        })?;
-        others.push(Column {
-            dropped_at_us: Some(dropped_at_us),
-            ..column(row.column_name, &row.type_name, kind)?
-        });
+        others.push(row.column(types)?);
     }
     fold(&mut others);
     let mut table = Table {
         id: TableId::parse(&row.id).ok_or_else(|| error("its id is not a UUID"))?,
         keyspace: row.keyspace_name.clone(),
         name: row.name.clone(),
-        kind: if row.is_view {
-            TableKind::View
-        } else {
-            TableKind::Table
-        },
+        kind: row.kind,
         cdc: row.cdc.unwrap_or(false),
-        counter: is_counter(row),
-        dense: is_dense(row),
+        counter: row.is_counter(),
+        dense: row.is_dense(),
         partition_key: in_position(partition_key)
             .ok_or_else(|| error("a partition key column is missing"))?,
         clustering: in_position(clustering)
@@ -278,19 +184,4 @@ fn in_position(mut columns: Vec<(i32, Column)>) -> Option<Vec<Column>> {
         .into_iter()
         .map(|(position, column)| (expected.next() == Some(position)).then_some(column))
         .collect()
-}
-
-fn table_error(keyspace: &str, table: &str, reason: &str) -> SchemaError {
-    SchemaError::Table {
-        keyspace: keyspace.to_owned(),
-        table: table.to_owned(),
-        reason: reason.to_owned(),
-    }
-}
-
-/// Returns the reason without the line, because rows have no lines.
-fn what_of(error: &SchemaError) -> &str {
-    match error {
-        SchemaError::Syntax { reason, .. } | SchemaError::Table { reason, .. } => reason,
-    }
 }

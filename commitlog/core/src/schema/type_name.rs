@@ -66,7 +66,7 @@ impl From<Unresolved> for SchemaError {
 /// [`SchemaError::Syntax`] (with line 1 for a text of one line) if the text is not a type, or if it
 /// contains a user type that is not in `types`.
 pub fn parse_type(text: &str, keyspace: &str, types: &UserTypes) -> Result<(CqlType, bool)> {
-    types.resolve(&expression(text)?, keyspace)
+    types.resolve_text(text, keyspace)
 }
 
 /// Reads a type from a text that contains nothing else.
@@ -163,6 +163,10 @@ impl UserTypes {
             fields,
         });
         Ok(Resolved { value, depth })
+    }
+
+    pub(super) fn resolve_text(&self, text: &str, keyspace: &str) -> Result<(CqlType, bool)> {
+        self.resolve(&expression(text)?, keyspace)
     }
 
     /// Returns the type of an expression, and whether a column of this type is stored cell by cell.

@@ -11,8 +11,11 @@ use crate::descriptor::Version;
 use crate::error::Result;
 use crate::mutation::Decoder;
 use crate::row::{Cell, CellState, Row, Unfiltered};
-use crate::schema::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use crate::schema::{MetadataLogEntry, Schema, SchemaChange, Table, TableId, is_system, parse_cql};
+use crate::schema::rows::{ColumnRow, DroppedColumnRow, TableRow, TypeRow};
+use crate::schema::{
+    ColumnKind, MetadataLogEntry, Schema, SchemaChange, Table, TableId, TableKind, is_system,
+    parse_cql,
+};
 use builtin::SYSTEM_SCHEMA;
 use new_columns::read_with_new_columns;
 
@@ -130,8 +133,13 @@ struct SchemaRow<'r, 'p> {
 impl SchemaRow<'_, '_> {
     fn add_to(&self, change: &mut SchemaChange) {
         match self.table.name.as_str() {
-            kind @ ("tables" | "views") => {
-                let row = self.table_row(&change.keyspace, kind == "views");
+            name @ ("tables" | "views") => {
+                let kind = if name == "views" {
+                    TableKind::View
+                } else {
+                    TableKind::Table
+                };
+                let row = self.table_row(&change.keyspace, kind);
                 change.tables.extend(row);
                 let deleted = self.deleted_us().map(|time_us| (time_us, self.key(0)));
                 change.deleted_tables.extend(deleted);
@@ -165,7 +173,7 @@ impl SchemaRow<'_, '_> {
         deletion.map(|deletion| deletion.timestamp_us)
     }
 
-    fn table_row(&self, keyspace: &str, is_view: bool) -> Option<(i64, TableRow)> {
+    fn table_row(&self, keyspace: &str, kind: TableKind) -> Option<(i64, TableRow)> {
         let id = self.cell("id")?;
         let row = TableRow {
             keyspace_name: keyspace.to_owned(),
@@ -174,7 +182,7 @@ impl SchemaRow<'_, '_> {
             cdc: self.cell("cdc").map(|cell| cell.value == [1]),
             flags: self.cell("flags").map(|cell| texts(cell.value)),
             changed_us: Some(id.timestamp_us),
-            is_view,
+            kind,
         };
         Some((id.timestamp_us, row))
     }
@@ -186,7 +194,7 @@ impl SchemaRow<'_, '_> {
             table_name: self.key(0),
             column_name: self.key(1),
             type_name: text(type_name.value),
-            kind: Kind::parse(&text(self.cell("kind")?.value))?,
+            kind: ColumnKind::parse(&text(self.cell("kind")?.value))?,
             position: self.position(),
             clustering_order: self.cell("clustering_order").map(|cell| text(cell.value)),
             created_us: None,
@@ -202,7 +210,7 @@ impl SchemaRow<'_, '_> {
             table_name: self.key(0),
             column_name: self.key(1),
             type_name: text(type_name.value),
-            kind: kind.and_then(|cell| Kind::parse(&text(cell.value))),
+            kind: kind.and_then(|cell| ColumnKind::parse(&text(cell.value))),
             dropped_time: i64::from_be_bytes(self.cell("dropped_time")?.value.try_into().ok()?),
         };
         Some((type_name.timestamp_us, row))
@@ -250,11 +258,10 @@ fn text(bytes: &[u8]) -> String {
 fn texts(bytes: &[u8]) -> Vec<String> {
     let mut cursor = Cursor::new(bytes);
     let mut read = || -> Result<Vec<String>> {
-        let number = |bytes: &[u8]| bytes.iter().fold(0, |n, byte| n << 8 | usize::from(*byte));
-        let count = number(cursor.bytes(4)?);
+        let count = cursor.u32()?;
         let mut texts = Vec::new();
         for _ in 0..count {
-            let length = number(cursor.bytes(4)?);
+            let length = cursor.u32()? as usize;
             texts.push(text(cursor.bytes(length)?));
         }
         Ok(texts)

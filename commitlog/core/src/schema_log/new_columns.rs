@@ -11,7 +11,7 @@ use crate::cql_type::CqlType;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result, UnknownColumn};
 use crate::mutation::Decoder;
-use crate::schema::{Column, ColumnHistory, ColumnKind, Schema, SchemaChange};
+use crate::schema::{Column, ColumnKind, Schema, SchemaChange};
 
 /// One type for each possible length of a value.
 const TYPES: [CqlType; 5] = [
@@ -63,15 +63,8 @@ fn with_column(schema: &Schema, unknown: &UnknownColumn, cql_type: &CqlType) -> 
     Schema::new(schema.tables().into_iter().map(|table| {
         let mut table = (**table).clone();
         if table.id == unknown.id {
-            table.columns.push(Column {
-                name: unknown.column.clone(),
-                kind: ColumnKind::Regular,
-                cql_type: cql_type.clone(),
-                multi_cell: false,
-                reversed: false,
-                dropped_at_us: None,
-                history: ColumnHistory::default(),
-            });
+            let (name, kind) = (unknown.column.clone(), ColumnKind::Regular);
+            (table.columns).push(Column::new(name, kind, cql_type.clone(), false));
             table.sort_columns();
         }
         table

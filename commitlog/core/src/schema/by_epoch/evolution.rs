@@ -2,10 +2,8 @@
 
 use crate::cql_type::CqlType;
 use crate::schema::change::SchemaChange;
-use crate::schema::system_rows::rows::Kind;
-use crate::schema::system_rows::{column, drop_time_us, is_counter, is_dense};
 use crate::schema::type_name::UserTypes;
-use crate::schema::{Column, ColumnHistory, Observed, Table};
+use crate::schema::{Column, ColumnHistory, ColumnKind, Observed, Table};
 use std::sync::Arc;
 
 /// Reduces a table to one definition, without observations and with one column for each name.
@@ -65,42 +63,24 @@ pub(super) fn evolve(
     let mut table = before.clone();
     if let Some((_, row)) = change.tables.iter().rev().find(|(_, row)| row.name == name) {
         table.cdc = row.cdc.unwrap_or(false);
-        table.counter = is_counter(row);
-        table.dense = is_dense(row);
+        table.counter = row.is_counter();
+        table.dense = row.is_dense();
     }
     for (_, (_, deleted)) in (change.deleted_columns.iter()).filter(|row| row.1.0 == name) {
         let is_deleted = |c: &Column| c.dropped_at_us.is_none() && c.name == *deleted;
         table.columns.retain(|column| !is_deleted(column));
     }
     for (_, row) in change.dropped_of(name) {
-        let kind = row.kind.unwrap_or(Kind::Regular);
-        let dropped = column(
-            row.column_name.clone(),
-            &row.type_name,
-            kind,
-            types,
-            &change.keyspace,
-        );
-        let dropped = Column {
-            dropped_at_us: Some(drop_time_us(row)?),
-            ..dropped.ok()?
-        };
+        let dropped = row.column(types).ok()?;
         table.columns.retain(|column| !column.is_namesake(&dropped));
         table.columns.push(dropped);
     }
     for (_, row) in change.columns_of(name) {
-        let column = column(
-            row.column_name.clone(),
-            &row.type_name,
-            row.kind,
-            types,
-            &change.keyspace,
-        );
-        let column = column.ok()?;
+        let column = row.column(types).ok()?;
         let key = match row.kind {
-            Kind::PartitionKey => &mut table.partition_key,
-            Kind::Clustering => &mut table.clustering,
-            Kind::Regular | Kind::Static => {
+            ColumnKind::PartitionKey => &mut table.partition_key,
+            ColumnKind::Clustering => &mut table.clustering,
+            ColumnKind::Regular | ColumnKind::Static => {
                 table.columns.retain(|other| !other.is_namesake(&column));
                 table.columns.push(column);
                 continue;

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use super::change::SchemaChange;
 use super::epochs::{Epochs, NOW, TypeDefinition};
-use super::type_name::expression;
 use super::{Schema, Table, TableId};
 
 /// `Epoch.EMPTY`: before every change.
@@ -189,10 +188,7 @@ impl Schema {
 
     fn define_types(&mut self, change: &SchemaChange, epoch: i64) {
         for (_, row) in &change.types {
-            let expressions = row.field_types.iter().map(|text| expression(text).ok());
-            let fields = row.field_names.iter().cloned().zip(expressions);
-            let fields: Option<Vec<_>> = fields.map(|(name, field)| Some((name, field?))).collect();
-            if let Some(fields) = fields {
+            if let Ok(fields) = row.fields() {
                 let definition = TypeDefinition { epoch, fields };
                 self.epochs
                     .add_type(&change.keyspace, &row.type_name, definition);

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::cql_type::CqlType;
 use crate::schema::epochs::MetadataLogEntry;
-use crate::schema::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use crate::schema::{ColumnKind, parse_system_rows};
+use crate::schema::system_rows::rows::{ColumnRow, DroppedColumnRow, TableRow, TypeRow};
+use crate::schema::{ColumnKind, TableKind, parse_system_rows};
 
 const ID: &str = "1b255f4d-ef25-40a6-0000-000000000005";
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -54,14 +54,18 @@ struct Node {
     shapes: Vec<(i64, Shape)>,
 }
 
-fn column_row(name: &str, type_name: &str, kind: Kind) -> ColumnRow {
+fn column_row(name: &str, type_name: &str, kind: ColumnKind) -> ColumnRow {
     ColumnRow {
         keyspace_name: "k".to_owned(),
         table_name: "t".to_owned(),
         column_name: name.to_owned(),
         type_name: type_name.to_owned(),
         kind,
-        position: if matches!(kind, Kind::Regular) { -1 } else { 0 },
+        position: if matches!(kind, ColumnKind::Regular) {
+            -1
+        } else {
+            0
+        },
         clustering_order: None,
         created_us: None,
     }
@@ -103,11 +107,13 @@ impl Node {
     /// The complete state, as at a start.
     fn whole(&mut self, time_us: i64) {
         let mut columns = vec![
-            column_row("p", "int", Kind::PartitionKey),
-            column_row(&self.key, "int", Kind::Clustering),
+            column_row("p", "int", ColumnKind::PartitionKey),
+            column_row(&self.key, "int", ColumnKind::Clustering),
         ];
         let regular = self.columns.iter();
-        columns.extend(regular.map(|(name, type_name)| column_row(name, type_name, Kind::Regular)));
+        columns.extend(
+            regular.map(|(name, type_name)| column_row(name, type_name, ColumnKind::Regular)),
+        );
         let (dropped, types) = (self.dropped.clone(), self.type_row());
         self.rows(time_us, |change| {
             change.tables = vec![(time_us, table_row())];
@@ -125,7 +131,7 @@ impl Node {
             {
                 self.entry("ALTER TABLE k.t ADD x y");
                 self.columns.push((NAMES[name], TYPES[type_index]));
-                let row = column_row(NAMES[name], TYPES[type_index], Kind::Regular);
+                let row = column_row(NAMES[name], TYPES[type_index], ColumnKind::Regular);
                 self.rows(time_us, |change| {
                     change.tables = vec![(time_us, table_row())];
                     change.columns = vec![(time_us, row)];
@@ -143,7 +149,7 @@ impl Node {
                     table_name: "t".to_owned(),
                     column_name: NAMES[name].to_owned(),
                     type_name: type_name.to_owned(),
-                    kind: Some(Kind::Regular),
+                    kind: Some(ColumnKind::Regular),
                     dropped_time: time_us / 1000,
                 };
                 self.dropped.retain(|row| row.column_name != NAMES[name]);
@@ -158,7 +164,7 @@ impl Node {
             Op::RenameKey => {
                 self.entry("ALTER TABLE t RENAME x TO y");
                 let before = std::mem::replace(&mut self.key, format!("key{}", self.epoch));
-                let row = column_row(&self.key, "int", Kind::Clustering);
+                let row = column_row(&self.key, "int", ColumnKind::Clustering);
                 self.rows(time_us, |change| {
                     change.tables = vec![(time_us, table_row())];
                     change.deleted_columns = vec![(time_us, ("t".to_owned(), before))];
@@ -215,7 +221,7 @@ fn table_row() -> TableRow {
         id: ID.to_owned(),
         cdc: Some(true),
         flags: None,
-        is_view: false,
+        kind: TableKind::Table,
         changed_us: None,
     }
 }
@@ -363,7 +369,7 @@ fn node_with_fast_clock_and_log_agree() {
         table_name: "t".to_owned(),
         column_name: "v".to_owned(),
         type_name: "text".to_owned(),
-        kind: Some(Kind::Regular),
+        kind: Some(ColumnKind::Regular),
         dropped_time: START_US / 1000 - 300_000,
     };
     let early_us = START_US - 300_000_000;
@@ -373,7 +379,7 @@ fn node_with_fast_clock_and_log_agree() {
         change.dropped_columns = vec![(early_us, dropped)];
     });
     later.entry("ALTER TABLE t ADD v blob");
-    let row = column_row("v", "blob", Kind::Regular);
+    let row = column_row("v", "blob", ColumnKind::Regular);
     later.rows(early_us + 1, |change| {
         change.tables = vec![(early_us + 1, table_row())];
         change.columns = vec![(early_us + 1, row)];

@@ -1,7 +1,7 @@
 //! The columns of COMPACT STORAGE tables that CQL does not show.
 
 use crate::cql_type::CqlType;
-use crate::schema::{Column, ColumnHistory, ColumnKind, Table};
+use crate::schema::{Column, ColumnKind, Table};
 
 /// Turns a declared COMPACT STORAGE table into the table that mutations use
 /// (`CreateTableStatement#fixupCompactTable`).
@@ -32,11 +32,7 @@ pub(super) fn add_hidden_columns(table: &mut Table, clustering_name: Option<&Str
         table
             .columns
             .push(hidden(value, ColumnKind::Regular, value_type));
-    } else if table
-        .columns
-        .iter()
-        .all(|column| column.dropped_at_us.is_some())
-    {
+    } else if table.live_others().next().is_none() {
         let value = value_name(table);
         table
             .columns
@@ -53,30 +49,12 @@ fn value_name(table: &Table) -> String {
 
 /// Returns the first name of the series that no live column has.
 fn free_name(table: &Table, name: impl Fn(usize) -> String) -> String {
-    let taken = |name: &String| {
-        (table.partition_key.iter())
-            .chain(&table.clustering)
-            .chain(&table.columns)
-            .any(|column| column.dropped_at_us.is_none() && column.name == *name)
-    };
-    let mut number = 0;
-    loop {
-        let candidate = name(number);
-        if !taken(&candidate) {
-            return candidate;
-        }
-        number += 1;
-    }
+    let is_taken = |name: &String| table.live_columns().any(|column| column.name == *name);
+    let mut names = (0..).map(name);
+    // The series has no end.
+    names.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 fn hidden(name: String, kind: ColumnKind, cql_type: CqlType) -> Column {
-    Column {
-        name,
-        kind,
-        cql_type,
-        multi_cell: false,
-        reversed: false,
-        dropped_at_us: None,
-        history: ColumnHistory::default(),
-    }
+    Column::new(name, kind, cql_type, false)
 }

@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::schema::{ColumnKind, MetadataLogEntry};
+use crate::descriptor::bytes_of_hex;
+use crate::schema::type_expression::TypeExpression;
+use crate::schema::type_name::{UserTypes, expression};
+use crate::schema::{Column, ColumnKind, MetadataLogEntry, Result, SchemaError, TableKind};
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Rows {
@@ -33,13 +36,8 @@ pub(crate) struct MetadataLogRow {
 
 impl MetadataLogRow {
     pub fn entry(&self) -> MetadataLogEntry {
-        let digits = self.transformation.as_bytes().chunks(2);
-        let bytes = digits.map(|pair| {
-            let pair = std::str::from_utf8(pair).ok()?;
-            u8::from_str_radix(pair, 16).ok()
-        });
-        let bytes: Option<Vec<u8>> = bytes.collect();
-        MetadataLogEntry::parse(self.epoch, self.kind, &bytes.unwrap_or_default())
+        let bytes = bytes_of_hex(&self.transformation).unwrap_or_default();
+        MetadataLogEntry::parse(self.epoch, self.kind, &bytes)
     }
 }
 
@@ -56,7 +54,25 @@ pub(crate) struct TableRow {
     #[serde(default)]
     pub changed_us: Option<i64>,
     #[serde(skip)]
-    pub is_view: bool,
+    pub kind: TableKind,
+}
+
+impl TableRow {
+    /// Whether the flags mark a counter table.
+    pub fn is_counter(&self) -> bool {
+        self.has_flag("counter")
+    }
+
+    /// Whether the flags mark a dense table ([`crate::schema::Table::dense`]). Tables with super
+    /// columns, which only Thrift creates, store rows in maps.
+    pub fn is_dense(&self) -> bool {
+        self.has_flag("dense") && !self.has_flag("super")
+    }
+
+    fn has_flag(&self, name: &str) -> bool {
+        let mut flags = self.flags.iter().flatten();
+        flags.any(|flag| flag.eq_ignore_ascii_case(name))
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -66,10 +82,28 @@ pub(crate) struct ColumnRow {
     pub column_name: String,
     #[serde(rename = "type")]
     pub type_name: String,
-    pub kind: Kind,
+    pub kind: ColumnKind,
     pub position: i32,
     pub clustering_order: Option<String>,
     pub created_us: Option<i64>,
+}
+
+impl ColumnRow {
+    pub fn column(&self, types: &UserTypes) -> Result<Column> {
+        let (cql_type, multi_cell) = types
+            .resolve_text(&self.type_name, &self.keyspace_name)
+            .map_err(|error| {
+                let (name, type_name) = (&self.column_name, &self.type_name);
+                let reason = format!("column {name}: type {type_name}: {}", error.reason());
+                SchemaError::in_table(&self.keyspace_name, &self.table_name, reason)
+            })?;
+        let multi_cell = multi_cell && !self.kind.is_key();
+        let mut column = Column::new(self.column_name.clone(), self.kind, cql_type, multi_cell);
+        let mut order = self.clustering_order.iter();
+        column.reversed = order.any(|order| order.eq_ignore_ascii_case("desc"));
+        column.history.first_us = self.created_us.unwrap_or(i64::MAX);
+        Ok(column)
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -79,9 +113,32 @@ pub(crate) struct DroppedColumnRow {
     pub column_name: String,
     #[serde(rename = "type")]
     pub type_name: String,
-    pub kind: Option<Kind>,
+    pub kind: Option<ColumnKind>,
     /// Milliseconds.
     pub dropped_time: i64,
+}
+
+impl DroppedColumnRow {
+    pub fn column(&self, types: &UserTypes) -> Result<Column> {
+        let dropped_at_us = self.dropped_time.checked_mul(1000).ok_or_else(|| {
+            let reason = format!("column {}: dropped_time is out of range", self.column_name);
+            SchemaError::in_table(&self.keyspace_name, &self.table_name, reason)
+        })?;
+        let row = ColumnRow {
+            keyspace_name: self.keyspace_name.clone(),
+            table_name: self.table_name.clone(),
+            column_name: self.column_name.clone(),
+            type_name: self.type_name.clone(),
+            kind: self.kind.unwrap_or(ColumnKind::Regular),
+            position: -1,
+            clustering_order: None,
+            created_us: None,
+        };
+        Ok(Column {
+            dropped_at_us: Some(dropped_at_us),
+            ..row.column(types)?
+        })
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -92,35 +149,22 @@ pub(crate) struct TypeRow {
     pub field_types: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
-    PartitionKey,
-    Clustering,
-    Static,
-    Regular,
-}
-
-impl From<Kind> for ColumnKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::PartitionKey => Self::PartitionKey,
-            Kind::Clustering => Self::Clustering,
-            Kind::Static => Self::Static,
-            Kind::Regular => Self::Regular,
+impl TypeRow {
+    /// Returns the names and types of the fields, or the reason why they are invalid.
+    pub(in crate::schema) fn fields(&self) -> Result<Vec<(String, TypeExpression)>, String> {
+        let (names, types) = (&self.field_names, &self.field_types);
+        if names.len() != types.len() {
+            return Err(format!(
+                "the type has {} field names and {} field types",
+                names.len(),
+                types.len()
+            ));
         }
-    }
-}
-
-impl Kind {
-    /// Parses Cassandra's name for a kind.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "partition_key" => Self::PartitionKey,
-            "clustering" => Self::Clustering,
-            "static" => Self::Static,
-            "regular" => Self::Regular,
-            _ => return None,
-        })
+        let fields = names.iter().zip(types);
+        let fields = fields.map(|(name, text)| match expression(text) {
+            Ok(expression) => Ok((name.clone(), expression)),
+            Err(error) => Err(format!("field {name}: type {text}: {}", error.reason())),
+        });
+        fields.collect()
     }
 }

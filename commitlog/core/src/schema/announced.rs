@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::stored::StoredSchema;
 use super::table_change::{ChangeKind, Statement, TableChange, is_system};
-use super::{EntryContent, Result, Schema, SchemaChange, SchemaError, Table, TableId};
+use super::{Column, EntryContent, Result, Schema, SchemaChange, SchemaError, Table, TableId};
 
 /// Maximum number of remembered dropped tables, so that old segments do not announce them again.
 const MOST_DROPPED: usize = 4096;
@@ -25,7 +26,7 @@ pub struct AnnouncedSchema {
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    schema: serde_json::Value,
+    schema: StoredSchema,
     dropped: Vec<String>,
     statement: Option<Statement>,
 }
@@ -50,8 +51,8 @@ impl AnnouncedSchema {
     /// that is older than a table's announced definition has no effect.
     pub fn apply(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
         let mut after = self.clone();
+        after.schema = self.schema.with_changes([change]);
         if let Some(entry) = change.entry() {
-            after.schema = self.schema.with_changes([change]);
             let cql = match &entry.content {
                 EntryContent::Schema(statement) => Some(statement.cql.clone()),
                 EntryContent::Unreadable { .. } => None,
@@ -61,7 +62,6 @@ impl AnnouncedSchema {
             after.statement = Some(Statement { epoch, cql });
             return (after, Vec::new());
         }
-        after.schema = self.schema.with_changes([change]);
         for id in &self.dropped {
             after.schema.tables.remove(id);
         }
@@ -128,11 +128,8 @@ impl AnnouncedSchema {
         let Some(known) = self.schema.table(table.id) else {
             return Some(UnannouncedTable::Whole);
         };
-        let columns: Vec<String> = table
-            .live_others()
-            .filter(|column| !known.live_others().any(|other| other.is_same(column)))
-            .map(|column| column.name.clone())
-            .collect();
+        let columns = (table.live_others()).filter(|column| !known.has_live(column));
+        let columns: Vec<String> = columns.map(|column| column.name.clone()).collect();
         (!columns.is_empty()).then_some(UnannouncedTable::Columns(columns))
     }
 
@@ -150,8 +147,7 @@ impl AnnouncedSchema {
         let known = self.schema.table(table.id);
         let mut columns = columns.filter_map(|index| table.columns.get(index as usize));
         columns.any(|column| {
-            let is_announced =
-                known.is_some_and(|known| known.live_others().any(|other| other.is_same(column)));
+            let is_announced = known.is_some_and(|known| known.has_live(column));
             !is_announced && names.contains(&column.name)
         })
     }
@@ -167,7 +163,7 @@ impl AnnouncedSchema {
     /// Serializes the announced definitions as JSON for [`AnnouncedSchema::from_stored`].
     pub fn to_stored(&self) -> String {
         let stored = Stored {
-            schema: serde_json::from_str(&self.schema.to_stored()).unwrap_or_default(),
+            schema: StoredSchema::from_schema(&self.schema),
             dropped: self.dropped.iter().map(TableId::to_string).collect(),
             statement: self.statement.clone(),
         };
@@ -189,8 +185,15 @@ impl AnnouncedSchema {
         Ok(Self {
             dropped: dropped.collect::<Result<_>>()?,
             statement: stored.statement,
-            schema: Schema::from_stored(stored.schema.to_string().as_bytes())?,
+            schema: stored.schema.schema()?,
         })
+    }
+}
+
+impl Table {
+    /// Whether this version of a column outside the key is current.
+    fn has_live(&self, column: &Column) -> bool {
+        self.live_others().any(|other| other.is_same(column))
     }
 }
 

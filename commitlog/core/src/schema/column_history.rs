@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Column, ColumnKind};
 
 /// `system_schema.dropped_columns` stores milliseconds, so a drop includes its whole millisecond.
@@ -9,7 +11,7 @@ const DROP_TIME_PRECISION_US: i64 = 999;
 
 /// When a version of a column existed, as far as any source knew. Times are in microseconds on the
 /// clocks of schema changes; `i64::MIN` means never.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ColumnHistory {
     /// The first time at which the table was seen with the column, or the write time of its row of
     /// `system_schema.columns`; `i64::MAX` if unknown. If two columns map to the same field name in

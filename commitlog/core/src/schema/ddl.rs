@@ -75,15 +75,12 @@ impl DdlReader {
 
     /// Reads `[IF [NOT] EXISTS] [keyspace.]name`.
     fn qualified_name(&self, tokens: &mut TokenCursor<'_>, kind: &str) -> Result<(String, String)> {
-        tokens.take_words(&["if", "not", "exists"]);
-        tokens.take_words(&["if", "exists"]);
-        let first = tokens.expect_name(kind)?;
-        if tokens.take_symbol('.') {
-            Ok((first, tokens.expect_name(kind)?))
-        } else if self.keyspace.is_empty() {
-            Err(tokens.expected(&format!("`.` and {kind} after its keyspace {first}")))
-        } else {
-            Ok((self.keyspace.clone(), first))
+        match tokens.qualified_name(kind)? {
+            (Some(keyspace), name) => Ok((keyspace, name)),
+            (None, name) if self.keyspace.is_empty() => {
+                Err(tokens.expected(&format!("`.` and {kind} after its keyspace {name}")))
+            }
+            (None, name) => Ok((self.keyspace.clone(), name)),
         }
     }
 

@@ -28,7 +28,7 @@ mod type_versions;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cql_type::CqlType;
 use epochs::Epochs;
@@ -112,7 +112,7 @@ pub struct Column {
 }
 
 /// When a table was seen, in microseconds; equality ignores it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Observed {
     /// The latest time at which a source contained the table.
     pub as_of_us: i64,

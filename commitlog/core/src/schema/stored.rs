@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use epochs::StoredEpochs;
 
-use super::type_name::expression;
 use super::type_versions::TypeVersion;
 use super::{
     Column, ColumnHistory, ColumnKind, Observed, Result, Schema, SchemaError, Table, TableId,
@@ -16,9 +15,9 @@ use super::{
 const REVERSED: &str = "org.apache.cassandra.db.marshal.ReversedType(";
 
 #[derive(Serialize, Deserialize)]
-struct StoredSchema {
+pub(super) struct StoredSchema {
     tables: Vec<StoredTable>,
-    types: Vec<StoredType>,
+    types: Vec<StoredType<TypeVersion>>,
     /// Absent before Cassandra 6.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     epochs: Option<StoredEpochs>,
@@ -37,9 +36,8 @@ struct StoredTable {
     cdc: bool,
     counter: bool,
     dense: bool,
-    as_of_us: i64,
-    whole_us: i64,
-    changed_us: i64,
+    #[serde(flatten)]
+    observed: Observed,
     partition_key: Vec<StoredColumn>,
     clustering: Vec<StoredColumn>,
     #[serde(rename = "static")]
@@ -53,57 +51,34 @@ struct StoredColumn {
     /// The full name of Cassandra's class, including all fields of user types.
     class: String,
     dropped_at_us: Option<i64>,
-    first_us: i64,
-    seen_us: i64,
-    gone_us: i64,
-    drops_us: Vec<i64>,
+    #[serde(flatten)]
+    history: ColumnHistory,
 }
 
+/// A version of a user type.
 #[derive(Serialize, Deserialize)]
-struct StoredType {
+struct StoredType<V> {
     keyspace: String,
     name: String,
-    first_us: i64,
-    last_us: i64,
-    fields: Vec<(String, String)>,
+    #[serde(flatten)]
+    version: V,
+}
+
+impl<V> StoredType<V> {
+    fn new(keyspace: &str, name: &str, version: V) -> Self {
+        Self {
+            keyspace: keyspace.to_owned(),
+            name: name.to_owned(),
+            version,
+        }
+    }
 }
 
 impl Schema {
     /// Serializes the schema as JSON for [`Schema::from_stored`].
     pub fn to_stored(&self) -> String {
-        let mut tables: Vec<_> = self
-            .tables
-            .values()
-            .chain(self.fragments.values())
-            .collect();
-        tables.sort_by_key(|table| table.id);
-        let types = self
-            .types
-            .iter()
-            .map(|(keyspace, name, version)| StoredType {
-                keyspace: keyspace.to_owned(),
-                name: name.to_owned(),
-                first_us: version.first_us,
-                last_us: version.last_us,
-                fields: (version.fields.iter())
-                    .map(|(name, expression)| (name.clone(), expression.to_string()))
-                    .collect(),
-            });
-        let mut types: Vec<_> = types.collect();
-        types.sort_by(|a, b| {
-            let key = |t: &StoredType| (t.keyspace.clone(), t.name.clone(), t.last_us);
-            key(a).cmp(&key(b))
-        });
-        let stored = StoredSchema {
-            tables: tables
-                .into_iter()
-                .map(|table| StoredTable::from_table(table))
-                .collect(),
-            types,
-            epochs: StoredEpochs::from_epochs(&self.epochs),
-        };
         // Texts and numbers can always be serialized.
-        serde_json::to_string(&stored).unwrap_or_default()
+        serde_json::to_string(&StoredSchema::from_schema(self)).unwrap_or_default()
     }
 
     /// Reads the output of [`Schema::to_stored`].
@@ -116,23 +91,37 @@ impl Schema {
                 line: error.line(),
                 reason: error.to_string(),
             })?;
-        let mut schema = Self::default();
-        for stored in stored.types {
-            let fields = stored
-                .fields
+        stored.schema()
+    }
+}
+
+impl StoredSchema {
+    pub fn from_schema(schema: &Schema) -> Self {
+        let tables = schema.tables.values().chain(schema.fragments.values());
+        let mut tables: Vec<_> = tables.collect();
+        tables.sort_by_key(|table| table.id);
+        let types = schema.types.iter();
+        Self {
+            tables: tables
                 .into_iter()
-                .map(|(name, text)| Ok((name, expression(&text)?)));
-            let version = TypeVersion {
-                first_us: stored.first_us,
-                last_us: stored.last_us,
-                fields: fields.collect::<Result<_>>()?,
-            };
-            schema.types.add(&stored.keyspace, &stored.name, version);
+                .map(|table| StoredTable::from_table(table))
+                .collect(),
+            types: types
+                .map(|(keyspace, name, version)| StoredType::new(keyspace, name, version.clone()))
+                .collect(),
+            epochs: StoredEpochs::from_epochs(&schema.epochs),
         }
-        for stored in &stored.tables {
+    }
+
+    pub fn schema(self) -> Result<Schema> {
+        let mut schema = Schema::default();
+        for stored in self.types {
+            (schema.types).add(&stored.keyspace, &stored.name, stored.version);
+        }
+        for stored in &self.tables {
             schema.insert(&stored.table()?.into());
         }
-        if let Some(stored) = stored.epochs {
+        if let Some(stored) = self.epochs {
             schema.epochs = stored.epochs()?;
         }
         Ok(schema)
@@ -154,9 +143,7 @@ impl StoredTable {
             cdc: table.cdc,
             counter: table.counter,
             dense: table.dense,
-            as_of_us: table.observed.as_of_us,
-            whole_us: table.observed.whole_us,
-            changed_us: table.observed.changed_us,
+            observed: table.observed,
             partition_key: columns(&table.partition_key),
             clustering: columns(&table.clustering),
             static_columns: of_kind(ColumnKind::Static),
@@ -172,10 +159,8 @@ impl StoredTable {
         let mut others = columns(&self.regular, ColumnKind::Regular)?;
         others.extend(columns(&self.static_columns, ColumnKind::Static)?);
         let mut table = Table {
-            id: TableId::parse(&self.id).ok_or_else(|| SchemaError::Table {
-                keyspace: self.keyspace.clone(),
-                table: self.name.clone(),
-                reason: "its id is not a UUID".to_owned(),
+            id: TableId::parse(&self.id).ok_or_else(|| {
+                SchemaError::in_table(&self.keyspace, &self.name, "its id is not a UUID")
             })?,
             keyspace: self.keyspace.clone(),
             name: self.name.clone(),
@@ -190,11 +175,7 @@ impl StoredTable {
             partition_key: columns(&self.partition_key, ColumnKind::PartitionKey)?,
             clustering: columns(&self.clustering, ColumnKind::Clustering)?,
             columns: others,
-            observed: Observed {
-                as_of_us: self.as_of_us,
-                whole_us: self.whole_us,
-                changed_us: self.changed_us,
-            },
+            observed: self.observed,
         };
         table.sort_columns();
         Ok(table)
@@ -207,28 +188,17 @@ impl StoredColumn {
             name: column.name.clone(),
             class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),
             dropped_at_us: column.dropped_at_us,
-            first_us: column.history.first_us,
-            seen_us: column.history.seen_us,
-            gone_us: column.history.gone_us,
-            drops_us: column.history.drops_us.clone(),
+            history: column.history.clone(),
         }
     }
 
     fn column(&self, kind: ColumnKind) -> Result<Column> {
         let (cql_type, multi_cell) = parse_type(&self.class, "", &UserTypes::default())?;
         Ok(Column {
-            name: self.name.clone(),
-            kind,
-            cql_type,
-            multi_cell,
             reversed: self.class.starts_with(REVERSED),
             dropped_at_us: self.dropped_at_us,
-            history: ColumnHistory {
-                first_us: self.first_us,
-                seen_us: self.seen_us,
-                gone_us: self.gone_us,
-                drops_us: self.drops_us.clone(),
-            },
+            history: self.history.clone(),
+            ..Column::new(self.name.clone(), kind, cql_type, multi_cell)
         })
     }
 }

@@ -134,6 +134,18 @@ impl<'a> TokenCursor<'a> {
         Ok(name)
     }
 
+    /// Reads `[IF [NOT] EXISTS] [keyspace.]name`.
+    pub fn qualified_name(&mut self, wanted: &str) -> Result<(Option<String>, String)> {
+        self.take_words(&["if", "not", "exists"]);
+        self.take_words(&["if", "exists"]);
+        let first = self.expect_name(wanted)?;
+        if self.take_symbol('.') {
+            Ok((Some(first), self.expect_name(wanted)?))
+        } else {
+            Ok((None, first))
+        }
+    }
+
     /// Advances to the first token outside all brackets where `stop` returns true, or to the end.
     pub fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
         let mut depth = 0_usize;

@@ -1,10 +1,14 @@
 //! CQL types as written, before their user types are resolved.
 
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+
 use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
 use super::opaque::opaque;
 use super::token::TokenKind;
 use super::token_cursor::TokenCursor;
+use super::type_name::expression;
 use super::{Result, marshal_class};
 use crate::cql_type::CqlType;
 
@@ -157,6 +161,20 @@ impl std::fmt::Display for TypeExpression {
             }
             Self::Vector(element, dimension) => write!(f, "vector<{element},{dimension}>"),
         }
+    }
+}
+
+/// An expression is stored as its text.
+impl Serialize for TypeExpression {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TypeExpression {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        expression(&text).map_err(|error| D::Error::custom(error.reason()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Versions of one type from different sources and times: user types gain fields, and dropped
 //! columns have tuples instead of user types (`AbstractType#expandUserTypes`).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::type_expression::TypeExpression;
 use super::type_name::{UserTypeDeclaration, UserTypes};
@@ -81,7 +82,7 @@ pub(super) fn join_types(newer: &CqlType, older: &CqlType) -> CqlType {
 }
 
 /// A definition of a user type, and the first and last time at which it was seen, in microseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TypeVersion {
     pub first_us: i64,
     pub last_us: i64,
@@ -92,7 +93,7 @@ pub(super) struct TypeVersion {
 /// last seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TypeVersions {
-    versions: FxHashMap<(String, String), Vec<TypeVersion>>,
+    versions: BTreeMap<(String, String), Vec<TypeVersion>>,
 }
 
 impl TypeVersions {
@@ -109,7 +110,7 @@ impl TypeVersions {
         types
     }
 
-    /// Iterates over all definitions with their keyspaces and names.
+    /// Iterates over all definitions with their keyspaces and names, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &TypeVersion)> {
         self.versions
             .iter()

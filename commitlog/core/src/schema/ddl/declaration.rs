@@ -63,23 +63,21 @@ impl TableDeclaration {
             let Some(column) = place.and_then(|place| self.columns.get(place)) else {
                 return Err(self.error(&format!("PRIMARY KEY names {name}, which is not a column")));
             };
-            let mut resolved = self.resolve_column(column, kind, types)?;
-            resolved.multi_cell = false;
-            resolved.reversed = self.options.is_descending(name);
-            Ok(resolved)
+            Ok(Column {
+                multi_cell: false,
+                reversed: self.options.is_descending(name),
+                ..self.resolve_column(column, kind, types)?
+            })
         };
-        let partition_key = self
-            .keys
-            .partition
-            .iter()
-            .map(|name| key(name, ColumnKind::PartitionKey))
-            .collect::<Result<Vec<_>, _>>()?;
+        let keys = |names: &[String], kind| {
+            let columns = names.iter().map(|name| key(name, kind));
+            columns.collect::<Result<Vec<_>>>()
+        };
+        let partition_key = keys(&self.keys.partition, ColumnKind::PartitionKey)?;
         let clustering = if self.hides_clustering() {
             Vec::new()
         } else {
-            (self.keys.clustering.iter())
-                .map(|name| key(name, ColumnKind::Clustering))
-                .collect::<Result<Vec<_>, _>>()?
+            keys(&self.keys.clustering, ColumnKind::Clustering)?
         };
         let mut table = Table {
             id: self.id,
@@ -141,13 +139,8 @@ impl TableDeclaration {
     ) -> Result<Column> {
         let (cql_type, multi_cell) = types.resolve(&column.expression, &self.keyspace)?;
         Ok(Column {
-            name: column.name.clone(),
-            kind,
-            cql_type,
-            multi_cell,
-            reversed: false,
             dropped_at_us: column.dropped_at_us,
-            history: ColumnHistory::default(),
+            ..Column::new(column.name.clone(), kind, cql_type, multi_cell)
         })
     }
 
@@ -182,7 +175,7 @@ impl ViewDeclaration {
         let clustering = of_kind(&self.keys.clustering, ColumnKind::Clustering)?;
         let mut names: Vec<String> = match &self.selected {
             Some(names) => names.clone(),
-            None => live_columns(base)
+            None => (base.live_columns())
                 .filter(|column| column.kind != ColumnKind::Static)
                 .map(|column| column.name.clone())
                 .collect(),
@@ -210,7 +203,7 @@ impl ViewDeclaration {
     }
 
     fn column(&self, base: &Table, name: &str, kind: ColumnKind) -> Result<Column> {
-        let Some(column) = live_columns(base).find(|column| column.name == name) else {
+        let Some(column) = base.live_columns().find(|column| column.name == name) else {
             return Err(self.error(&format!(
                 "its base table {}.{} has no column {name}",
                 base.keyspace, base.name
@@ -233,11 +226,4 @@ impl ViewDeclaration {
             ),
         }
     }
-}
-
-fn live_columns(table: &Table) -> impl Iterator<Item = &Column> {
-    (table.partition_key.iter())
-        .chain(&table.clustering)
-        .chain(&table.columns)
-        .filter(|column| column.dropped_at_us.is_none())
 }

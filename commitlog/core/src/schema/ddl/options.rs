@@ -10,20 +10,14 @@ pub(super) struct Options {
     pub id: Option<TableId>,
     pub cdc: bool,
     pub compact_storage: bool,
-    /// The columns of CLUSTERING ORDER BY, as written.
-    order: Vec<(String, Order)>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Ascending,
-    Descending,
+    /// The columns of CLUSTERING ORDER BY, and whether they are descending.
+    order: Vec<(String, bool)>,
 }
 
 impl Options {
     pub fn is_descending(&self, column: &str) -> bool {
         let mut order = self.order.iter();
-        order.any(|(name, order)| name == column && *order == Order::Descending)
+        order.any(|(name, is_descending)| name == column && *is_descending)
     }
 
     /// Returns the columns of CLUSTERING ORDER BY.
@@ -68,13 +62,11 @@ impl Options {
         tokens.expect_symbol('(')?;
         loop {
             let column = tokens.expect_name("a clustering column")?;
-            let order = if tokens.take_word("desc") {
-                Order::Descending
-            } else {
+            let is_descending = tokens.take_word("desc");
+            if !is_descending {
                 tokens.take_word("asc");
-                Order::Ascending
-            };
-            self.order.push((column, order));
+            }
+            self.order.push((column, is_descending));
             if !tokens.take_symbol(',') {
                 return tokens.expect_symbol(')');
             }
@@ -104,11 +96,7 @@ fn boolean(tokens: &mut TokenCursor<'_>) -> Result<bool> {
         Some(TokenKind::Literal(text)) => text.to_lowercase(),
         _ => String::new(),
     };
-    let value = match text.as_str() {
-        "true" => true,
-        "false" => false,
-        _ => return Err(tokens.expected("true or false")),
-    };
+    let value = (text.parse()).map_err(|_| tokens.expected("true or false"))?;
     tokens.advance();
     Ok(value)
 }

@@ -9,6 +9,6 @@ mod entry;
 mod seen;
 mod table_name;
 
-pub(super) use definitions::NOW;
+pub(super) use definitions::{Definitions, NOW};
 pub use entry::{EntryContent, MetadataLogEntry, SchemaStatement};
 pub(super) use seen::{Awaited, Epochs, TypeDefinition};

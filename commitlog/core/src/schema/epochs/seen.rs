@@ -1,9 +1,10 @@
 //! Schema history by epoch: the definitions of tables and user types, and the entries of the
 //! metadata log that were read.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::definitions::{Definition, Definitions, NOW};
 use super::entry::{EntryContent, MetadataLogEntry};
@@ -17,14 +18,14 @@ const KEPT_TYPES: usize = 64;
 const KEPT_RANGES: usize = 64;
 
 /// A user type's definition since an epoch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TypeDefinition {
     pub epoch: i64,
     pub fields: Vec<(String, TypeExpression)>,
 }
 
 /// An entry whose rows come next in the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Awaited {
     /// `None` means any keyspace.
     pub keyspace: Option<String>,
@@ -62,10 +63,10 @@ pub(crate) struct Epochs {
     /// First and last epoch of each run of consecutive entries that were read.
     pub ranges: Vec<(i64, i64)>,
     /// The newest epoch with information about each table.
-    pub newest: FxHashMap<TableId, i64>,
-    pub tables: FxHashMap<TableId, Definitions>,
+    pub newest: BTreeMap<TableId, i64>,
+    pub tables: BTreeMap<TableId, Definitions>,
     /// By keyspace and name, in epoch order.
-    pub types: FxHashMap<(String, String), Vec<TypeDefinition>>,
+    pub types: BTreeMap<(String, String), Vec<TypeDefinition>>,
 }
 
 impl Epochs {
@@ -80,16 +81,12 @@ impl Epochs {
             if let Some(last) = versions.last_mut()
                 && last.epoch == NOW
             {
-                last.epoch = before;
-                let fields = std::mem::take(&mut last.fields);
+                let definition = TypeDefinition {
+                    epoch: before,
+                    fields: std::mem::take(&mut last.fields),
+                };
                 versions.pop();
-                add_type(
-                    versions,
-                    TypeDefinition {
-                        epoch: before,
-                        fields,
-                    },
-                );
+                add_type(versions, definition);
             }
         }
         self.last = Some(epoch);

@@ -26,14 +26,8 @@ fn table_name(cql: &str) -> Option<String> {
     if !cursor.take_words(&["create", "table"]) && !cursor.take_words(&["alter", "table"]) {
         return None;
     }
-    cursor.take_words(&["if", "not", "exists"]);
-    cursor.take_words(&["if", "exists"]);
-    let first = cursor.expect_name("a table").ok()?;
-    if cursor.take_symbol('.') {
-        cursor.expect_name("a table").ok()
-    } else {
-        Some(first)
-    }
+    let (_, name) = cursor.qualified_name("a table").ok()?;
+    Some(name)
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! The canonical dump: one JSON line for each partition update, independent of the reader
 //! (`docs/reference/dump-format.md`).
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
 
 use crate::descriptor::Version;
 use crate::error::Result;
 use crate::mutation::{Decoder, MutationReader, Update};
-use crate::row::{
-    Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Marker, Row, Unfiltered,
-};
+use crate::row::{Cell, CellState, Deletion, Expiry, LocalDeletionTime, Marker, Row, Unfiltered};
 use crate::schema::Table;
 
 /// Appends the lines of one mutation. It appends nothing after an error, because Cassandra's reader
@@ -42,65 +40,88 @@ struct Line<'o> {
     version: Version,
 }
 
+/// Formats a value, or `null`.
+struct OrNull<T>(Option<T>);
+
+impl<T: Display> Display for OrNull<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(value) => value.fmt(f),
+            None => f.write_str("null"),
+        }
+    }
+}
+
+/// Formats bytes as a JSON string of hexadecimal digits.
+struct Hex<'p>(&'p [u8]);
+
+impl Display for Hex<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for byte in self.0 {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_char('"')
+    }
+}
+
+/// Returns a text as a JSON string.
+fn quoted(text: &str) -> String {
+    // Texts can always be serialized.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
 impl Line<'_> {
-    fn text(&mut self, text: &str) {
-        self.out.push_str(text);
-    }
-
-    fn number(&mut self, number: impl std::fmt::Display) {
+    fn push(&mut self, text: fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
-        let _ = write!(self.out, "{number}");
+        let _ = self.out.write_fmt(text);
     }
 
-    fn string(&mut self, text: &str) {
-        match serde_json::to_string(text) {
-            Ok(quoted) => self.out.push_str(&quoted),
-            Err(_) => self.out.push_str("\"\""),
+    /// Writes a member that is an array.
+    fn list<T>(
+        &mut self,
+        name: &str,
+        elements: impl IntoIterator<Item = T>,
+        write: impl Fn(&mut Self, T),
+    ) {
+        self.push(format_args!("\"{name}\":["));
+        for (index, element) in elements.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            write(self, element);
         }
-    }
-
-    fn hex(&mut self, bytes: &[u8]) {
-        self.out.push('"');
-        for byte in bytes {
-            let _ = write!(self.out, "{byte:02x}");
-        }
-        self.out.push('"');
-    }
-
-    fn optional_hex(&mut self, bytes: Option<&[u8]>) {
-        match bytes {
-            Some(bytes) => self.hex(bytes),
-            None => self.text("null"),
-        }
+        self.out.push(']');
     }
 
     /// The number that means "none" depends on the version; the dump writes null instead.
-    fn local_deletion_time(&mut self, time: LocalDeletionTime) {
-        if time.is_none(self.version) {
-            self.text("null");
-        } else {
-            self.number(time.0);
-        }
+    fn local_deletion_time(&self, time: LocalDeletionTime) -> OrNull<i64> {
+        OrNull((!time.is_none(self.version)).then_some(time.0))
     }
 
-    fn deletion(&mut self, deletion: Deletion) {
-        self.text("{\"ts\":");
-        self.number(deletion.timestamp_us);
-        self.text(",\"ldt\":");
-        self.local_deletion_time(deletion.local_deletion_time);
-        self.text("}");
+    /// Writes the members of a deletion.
+    fn times(&mut self, deletion: Deletion) {
+        let ldt = self.local_deletion_time(deletion.local_deletion_time);
+        self.push(format_args!(
+            r#""ts":{},"ldt":{ldt}"#,
+            deletion.timestamp_us
+        ));
+    }
+
+    /// Writes a member that is a deletion.
+    fn deletion(&mut self, name: &str, deletion: Option<Deletion>) {
+        let Some(deletion) = deletion else {
+            return self.push(format_args!("\"{name}\":null"));
+        };
+        self.push(format_args!("\"{name}\":{{"));
+        self.times(deletion);
+        self.out.push('}');
     }
 
     fn expiry(&mut self, expiry: Option<Expiry>) {
-        match expiry {
-            Some(expiry) => {
-                self.text(",\"ttl\":");
-                self.number(expiry.ttl_s);
-                self.text(",\"ldt\":");
-                self.local_deletion_time(expiry.local_deletion_time);
-            }
-            None => self.text(",\"ttl\":null,\"ldt\":null"),
-        }
+        let ttl = OrNull(expiry.map(|expiry| expiry.ttl_s));
+        let ldt = expiry.map(|expiry| self.local_deletion_time(expiry.local_deletion_time));
+        self.push(format_args!(r#","ttl":{ttl},"ldt":{}"#, OrNull(ldt)));
     }
 
     fn update<'p>(
@@ -114,187 +135,128 @@ impl Line<'_> {
         let Some(table) = mutation.table().map(Arc::clone) else {
             return Ok(());
         };
-        let table = &table;
-        self.text("{\"segment\":");
-        self.string(segment);
-        self.text(",\"pos\":");
-        self.number(end);
-        self.text(",\"update\":");
-        self.number(update.index);
-        self.text(",\"updates\":");
-        self.number(update.updates);
-        self.text(",\"ks\":");
-        self.string(&table.keyspace);
-        self.text(",\"table\":");
-        self.string(&table.name);
-        self.text(",\"id\":\"");
-        self.number(table.id);
-        self.text("\",\"key\":");
-        self.hex(update.key);
-        self.text(",\"del\":");
-        match update.deletion {
-            Some(deletion) => self.deletion(deletion),
-            None => self.text("null"),
-        }
+        let Update { index, updates, .. } = update;
+        let (keyspace, name) = (quoted(&table.keyspace), quoted(&table.name));
+        let (segment, key) = (quoted(segment), Hex(update.key));
+        self.push(format_args!(
+            r#"{{"segment":{segment},"pos":{end},"update":{index},"updates":{updates},"#
+        ));
+        self.push(format_args!(
+            r#""ks":{keyspace},"table":{name},"id":"{}","key":{key},"#,
+            table.id
+        ));
+        self.deletion("del", update.deletion);
         let mut item = mutation.next_unfiltered(row)?;
         let is_empty = update.deletion.is_none() && item.is_none();
-        self.text(",\"static\":");
+        self.out.push_str(",\"static\":");
         if item == Some(Unfiltered::Row) && row.is_static {
-            self.row(table, row);
+            self.row(&table, row);
             item = mutation.next_unfiltered(row)?;
         } else {
-            self.text("null");
+            self.out.push_str("null");
         }
-        self.text(",\"items\":[");
+        self.out.push_str(",\"items\":[");
         let mut separator = "";
         while let Some(unfiltered) = item {
-            self.text(separator);
+            self.out.push_str(separator);
             separator = ",";
             match unfiltered {
-                Unfiltered::Row => self.row(table, row),
+                Unfiltered::Row => self.row(&table, row),
                 Unfiltered::Marker(marker) => self.marker(&marker),
             }
             item = mutation.next_unfiltered(row)?;
         }
-        self.text("]");
+        self.out.push(']');
         // Cassandra's reader discards the epoch of an empty update.
         if let Some(epoch) = update.epoch.filter(|_| !is_empty) {
-            self.text(",\"epoch\":");
-            self.number(epoch);
+            self.push(format_args!(",\"epoch\":{epoch}"));
         }
-        self.text("}\n");
+        self.out.push_str("}\n");
         Ok(())
     }
 
     fn clustering(&mut self, values: &[Option<&[u8]>]) {
-        self.text("\"ck\":[");
-        for (index, value) in values.iter().enumerate() {
-            if index > 0 {
-                self.text(",");
-            }
-            self.optional_hex(*value);
-        }
-        self.text("]");
+        self.list("ck", values, |line, value| {
+            line.push(format_args!("{}", OrNull(value.map(Hex))));
+        });
     }
 
     fn row(&mut self, table: &Table, row: &Row<'_>) {
-        self.text("{");
+        self.out.push('{');
         if !row.is_static {
-            self.text("\"t\":\"row\",");
+            self.out.push_str("\"t\":\"row\",");
             self.clustering(&row.clustering);
-            self.text(",");
+            self.out.push(',');
         }
-        self.text("\"live\":");
-        match row.liveness {
-            Some(Liveness {
-                timestamp_us,
-                expiry,
-            }) => {
-                self.text("{\"ts\":");
-                self.number(timestamp_us);
-                self.expiry(expiry);
-                self.text("}");
-            }
-            None => self.text("null"),
+        if let Some(liveness) = row.liveness {
+            let timestamp_us = liveness.timestamp_us;
+            self.push(format_args!(r#""live":{{"ts":{timestamp_us}"#));
+            self.expiry(liveness.expiry);
+            self.out.push_str("},");
+        } else {
+            self.out.push_str("\"live\":null,");
         }
-        self.text(",\"del\":");
-        match row.deletion {
-            Some(deletion) => {
-                self.deletion(deletion);
-                if row.deletion_is_shadowable {
-                    self.out.pop();
-                    self.text(",\"shadowable\":true}");
-                }
-            }
-            None => self.text("null"),
+        self.deletion("del", row.deletion);
+        if row.deletion.is_some() && row.deletion_is_shadowable {
+            self.out.pop();
+            self.out.push_str(",\"shadowable\":true}");
         }
-        self.text(",\"cdel\":[");
-        let mut deletions: Vec<_> = row
-            .complex_deletions
-            .iter()
-            .map(|(column, deletion)| (column_name(table, *column), deletion))
+        self.out.push(',');
+        let deletions = row.complex_deletions.iter();
+        let mut deletions: Vec<_> = deletions
+            .map(|(column, deletion)| (column_name(table, *column), *deletion))
             .collect();
         deletions.sort_by_key(|(name, _)| name.as_bytes());
-        for (index, (name, deletion)) in deletions.into_iter().enumerate() {
-            if index > 0 {
-                self.text(",");
-            }
-            self.text("{\"col\":");
-            self.string(name);
-            self.text(",\"ts\":");
-            self.number(deletion.timestamp_us);
-            self.text(",\"ldt\":");
-            self.local_deletion_time(deletion.local_deletion_time);
-            self.text("}");
-        }
-        self.text("],\"cells\":[");
+        self.list("cdel", deletions, |line, (name, deletion)| {
+            line.push(format_args!("{{\"col\":{},", quoted(name)));
+            line.times(deletion);
+            line.out.push('}');
+        });
+        self.out.push(',');
         let mut cells: Vec<&Cell<'_>> = row.cells.iter().collect();
         cells.sort_by_key(|cell| (column_name(table, cell.column).as_bytes(), cell.path));
-        for (index, cell) in cells.into_iter().enumerate() {
-            if index > 0 {
-                self.text(",");
-            }
-            self.cell(table, cell);
-        }
-        self.text("]}");
+        self.list("cells", cells, |line, cell| line.cell(table, cell));
+        self.out.push('}');
     }
 
     fn cell(&mut self, table: &Table, cell: &Cell<'_>) {
-        self.text("{\"col\":");
-        self.string(column_name(table, cell.column));
-        self.text(",\"path\":");
-        self.optional_hex(cell.path);
-        self.text(",\"kind\":\"");
-        self.text(match cell.state {
-            CellState::Live => "live",
-            CellState::Expiring(_) => "expiring",
-            CellState::Tombstone(_) => "tombstone",
-        });
-        self.text("\",\"ts\":");
-        self.number(cell.timestamp_us);
+        let name = quoted(column_name(table, cell.column));
+        let path = OrNull(cell.path.map(Hex));
+        let (kind, value) = match cell.state {
+            CellState::Live => ("live", Some(Hex(cell.value))),
+            CellState::Expiring(_) => ("expiring", Some(Hex(cell.value))),
+            CellState::Tombstone(_) => ("tombstone", None),
+        };
+        let timestamp_us = cell.timestamp_us;
+        self.push(format_args!(
+            r#"{{"col":{name},"path":{path},"kind":"{kind}","ts":{timestamp_us}"#
+        ));
         match cell.state {
             CellState::Live => self.expiry(None),
             CellState::Expiring(expiry) => self.expiry(Some(expiry)),
             CellState::Tombstone(time) => {
-                self.text(",\"ttl\":null,\"ldt\":");
-                self.local_deletion_time(time);
+                let ldt = self.local_deletion_time(time);
+                self.push(format_args!(r#","ttl":null,"ldt":{ldt}"#));
             }
         }
-        self.text(",\"val\":");
-        if matches!(cell.state, CellState::Tombstone(_)) {
-            self.text("null");
-        } else {
-            self.hex(cell.value);
-        }
-        self.text("}");
+        self.push(format_args!(",\"val\":{}}}", OrNull(value)));
     }
 
     fn marker(&mut self, marker: &Marker<'_>) {
         let is_boundary = marker.close.is_some() && marker.open.is_some();
-        self.text(if is_boundary {
-            "{\"t\":\"boundary\",\"kind\":\""
-        } else {
-            "{\"t\":\"bound\",\"kind\":\""
-        });
-        self.text(marker.kind.name());
-        self.text("\",");
+        let shape = if is_boundary { "boundary" } else { "bound" };
+        let kind = marker.kind.name();
+        self.push(format_args!(r#"{{"t":"{shape}","kind":"{kind}","#));
         self.clustering(&marker.clustering);
-        match (marker.close, marker.open) {
-            (Some(close), Some(open)) => {
-                self.text(",\"close\":");
-                self.deletion(close);
-                self.text(",\"open\":");
-                self.deletion(open);
-            }
-            (deletion, other) => {
-                self.text(",\"del\":");
-                match deletion.or(other) {
-                    Some(deletion) => self.deletion(deletion),
-                    None => self.text("null"),
-                }
-            }
+        self.out.push(',');
+        if is_boundary {
+            self.deletion("close", marker.close);
+            self.out.push(',');
+            self.deletion("open", marker.open);
+        } else {
+            self.deletion("del", marker.close.or(marker.open));
         }
-        self.text("}");
+        self.out.push('}');
     }
 }
 

@@ -2,7 +2,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::{BlockDecoder, wrong_length};
+use super::{BlockDecoder, check_length};
 
 /// The maximum number of bytes that zlib can decode from one stored byte.
 const MAX_RATIO: usize = 1032;
@@ -21,10 +21,6 @@ impl Default for Deflate {
 impl BlockDecoder for Deflate {
     fn max_length(&self, stored: usize) -> usize {
         stored.saturating_mul(MAX_RATIO)
-    }
-
-    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
-        None
     }
 
     fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
@@ -60,8 +56,7 @@ impl BlockDecoder for Deflate {
             Status::StreamEnd if self.0.total_in() < block.len() as u64 => {
                 Err("the zlib stream is shorter than its section".to_owned())
             }
-            Status::StreamEnd if written == records.len() => Ok(()),
-            Status::StreamEnd => Err(wrong_length("zlib stream", written, records.len())),
+            Status::StreamEnd => check_length("zlib stream", written, records.len()),
             _ => Err("the zlib stream does not end with its section".to_owned()),
         }
     }

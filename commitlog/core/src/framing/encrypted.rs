@@ -10,7 +10,7 @@
 
 use super::cipher::{BLOCK_LENGTH, Block, ChunkCipher, NoCipher, cipher};
 use super::keys::Keys;
-use super::{BlockDecoder, lz4, wrong_length};
+use super::{BlockDecoder, check_length, lz4};
 use crate::descriptor::Encryption;
 use crate::error::SegmentError;
 
@@ -105,11 +105,8 @@ impl Encrypted {
             .ok_or("the encrypted chunks decode to more bytes than the length of their section")?;
         let written = lz4_flex::block::decompress_into(packed, target)
             .map_err(|error| format!("the LZ4 block in an encrypted chunk is damaged: {error}"))?;
-        if written == length {
-            Ok(length)
-        } else {
-            Err(wrong_length("LZ4 block in a chunk", written, length))
-        }
+        check_length("LZ4 block in a chunk", written, length)?;
+        Ok(length)
     }
 }
 
@@ -125,10 +122,6 @@ fn split_length(plain: &[u8]) -> Option<(usize, &[u8])> {
 impl BlockDecoder for Encrypted {
     fn max_length(&self, stored: usize) -> usize {
         stored.saturating_mul(lz4::MAX_RATIO)
-    }
-
-    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
-        None
     }
 
     fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
@@ -148,15 +141,7 @@ impl BlockDecoder for Encrypted {
             let rest = records.get_mut(end..).unwrap_or_default();
             end += self.decode_chunk(&chunk?, rest)?;
         }
-        if end == records.len() {
-            Ok(())
-        } else {
-            Err(wrong_length(
-                "chain of encrypted chunks",
-                end,
-                records.len(),
-            ))
-        }
+        check_length("chain of encrypted chunks", end, records.len())
     }
 
     fn encryption(&mut self) -> Option<&mut Encrypted> {
@@ -186,14 +171,11 @@ impl<'b> Iterator for Chunks<'b> {
             let (plain_length, rest) = rest.split_first_chunk::<LENGTH_BYTES>()?;
             let length = u32::from_be_bytes(*length) as usize;
             let (cipher_text, rest) = rest.split_at_checked(length)?;
-            let plain_length = u32::from_be_bytes(*plain_length) as usize;
-            Some((
-                Chunk {
-                    plain_length,
-                    cipher_text,
-                },
-                rest,
-            ))
+            let chunk = Chunk {
+                plain_length: u32::from_be_bytes(*plain_length) as usize,
+                cipher_text,
+            };
+            Some((chunk, rest))
         };
         let Some((chunk, rest)) = chunk() else {
             self.0 = &[];

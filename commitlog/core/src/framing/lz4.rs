@@ -1,6 +1,6 @@
 //! `LZ4Compressor`: the decoded length in little-endian order, then one raw LZ4 block.
 
-use super::{BlockDecoder, wrong_length};
+use super::{BlockDecoder, check_length};
 
 const LENGTH_BYTES: usize = 4;
 /// The maximum number of bytes that LZ4 can decode from one stored byte.
@@ -24,10 +24,6 @@ impl BlockDecoder for Lz4 {
         };
         let written = lz4_flex::block::decompress_into(block, records)
             .map_err(|error| format!("the LZ4 block is damaged: {error}"))?;
-        if written == records.len() {
-            Ok(())
-        } else {
-            Err(wrong_length("LZ4 block", written, records.len()))
-        }
+        check_length("LZ4 block", written, records.len())
     }
 }

@@ -26,7 +26,9 @@ pub(crate) trait BlockDecoder: Send {
 
     /// Reads the decoded length from the first 16 bytes of the block, if the format stores it
     /// there.
-    fn stored_length(&self, start: &[u8]) -> Option<usize>;
+    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
+        None
+    }
 
     /// Computes a block's decoded length if the block does not store it; `None` if it is damaged.
     fn decoded_length(&mut self, _block: &[u8]) -> Option<usize> {
@@ -84,7 +86,12 @@ impl Framing {
     }
 }
 
-/// Describes a decoded length that differs from the stored length.
-fn wrong_length(subject: &str, decoded: usize, wanted: usize) -> String {
-    format!("the {subject} decodes to {decoded} bytes instead of {wanted}")
+/// Fails if a decoded length differs from the stored length.
+fn check_length(subject: &str, decoded: usize, wanted: usize) -> Result<(), String> {
+    if decoded == wanted {
+        return Ok(());
+    }
+    Err(format!(
+        "the {subject} decodes to {decoded} bytes instead of {wanted}"
+    ))
 }

@@ -1,6 +1,6 @@
 //! `NoopCompressor`: the uncompressed bytes.
 
-use super::{BlockDecoder, wrong_length};
+use super::{BlockDecoder, check_length};
 
 pub struct Noop;
 
@@ -9,18 +9,12 @@ impl BlockDecoder for Noop {
         stored
     }
 
-    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
-        None
-    }
-
     fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
         Some(block.len())
     }
 
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
-        if block.len() != records.len() {
-            return Err(wrong_length("stored block", block.len(), records.len()));
-        }
+        check_length("stored block", block.len(), records.len())?;
         records.copy_from_slice(block);
         Ok(())
     }

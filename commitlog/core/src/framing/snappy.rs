@@ -2,7 +2,7 @@
 
 use snap::raw::{Decoder, decompress_len};
 
-use super::{BlockDecoder, wrong_length};
+use super::{BlockDecoder, check_length};
 
 /// A copy element of three bytes decodes to at most 64 bytes.
 const MAX_RATIO: usize = 22;
@@ -24,10 +24,6 @@ impl BlockDecoder for Snappy {
             .0
             .decompress(block, records)
             .map_err(|error| format!("the Snappy block is damaged: {error}"))?;
-        if written == records.len() {
-            Ok(())
-        } else {
-            Err(wrong_length("Snappy block", written, records.len()))
-        }
+        check_length("Snappy block", written, records.len())
     }
 }

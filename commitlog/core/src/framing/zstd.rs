@@ -6,7 +6,7 @@ use std::io;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
-use super::{BlockDecoder, wrong_length};
+use super::{BlockDecoder, check_length};
 
 /// A block of four bytes can repeat one byte to fill 128 KiB.
 const MAX_RATIO: usize = 32 << 10;
@@ -39,10 +39,6 @@ impl BlockDecoder for Zstd {
             .context()
             .and_then(|context| context.decompress_to_buffer(block, records))
             .map_err(|error| format!("the Zstandard frame is damaged: {error}"))?;
-        if written == records.len() {
-            Ok(())
-        } else {
-            Err(wrong_length("Zstandard frame", written, records.len()))
-        }
+        check_length("Zstandard frame", written, records.len())
     }
 }

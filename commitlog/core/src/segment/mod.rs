@@ -33,6 +33,3 @@ pub(crate) use marker::MarkerChecksum;
 pub use reader::{Fill, SegmentReader, Step};
 
 pub type Result<T, E = SegmentError> = std::result::Result<T, E>;
-
-/// Length of the marker before each section.
-pub const MARKER_BYTES: u64 = marker::MARKER_LENGTH;

@@ -48,7 +48,10 @@ pub fn read(
         mutations: Vec::new(),
     };
     let mut size = 0;
-    while size < limit {
+    read.stop = loop {
+        if size >= limit {
+            break Stop::Full;
+        }
         let rest = bytes.get(read.offset - offset..).unwrap_or_default();
         let (command, record, end) = match inspect(rest, read.offset) {
             Found::Entry {
@@ -56,18 +59,9 @@ pub fn read(
                 record,
                 end,
             } => (command, record, end),
-            Found::NeedsBytes { end } => {
-                read.stop = Stop::NeedsBytes { end };
-                return read;
-            }
-            Found::Unwritten => {
-                read.stop = Stop::Unwritten;
-                return read;
-            }
-            Found::Incomplete { end } => {
-                read.stop = Stop::Incomplete { end };
-                return read;
-            }
+            Found::NeedsBytes { end } => break Stop::NeedsBytes { end },
+            Found::Unwritten => break Stop::Unwritten,
+            Found::Incomplete { end } => break Stop::Incomplete { end },
         };
         if let Some(id) = command.filter(|id| id.txn_id.is_write()) {
             let before = transactions.get(id);
@@ -78,17 +72,16 @@ pub fn read(
                 }
                 Err(error) => {
                     transactions.restore(id, before);
-                    read.stop = if error.asks_for_schema() {
+                    break if error.asks_for_schema() {
                         Stop::Blocked(error)
                     } else {
                         Stop::Undecodable { end, error }
                     };
-                    return read;
                 }
             }
         }
         read.offset = end;
-    }
+    };
     read
 }
 

@@ -14,10 +14,12 @@ use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::mutation::{Decoder, update_flag};
 use crate::row::{Row, Unfiltered};
-use crate::schema::{ColumnKind, Schema, Table, TableId};
+use crate::schema::{ColumnKind, Schema, Table};
 
 /// No flags, one update.
 const HEAD: [u8; 2] = [0, 1];
+/// The bases of times and TTLs: the smallest possible values.
+const NO_BASES: [u8; 3] = [0; 3];
 
 /// Rewrites updates with one schema.
 pub struct Rewriter {
@@ -60,21 +62,17 @@ impl Rewriter {
         let Some(header) = self.header(update, &table)? else {
             return Ok(None);
         };
-        let ordinary = ordinary(&table, update, &header);
+        let mut ordinary = start(&table, update, &header, header.flags, header.bases);
+        ordinary.extend_from_slice(header.rest);
         // The output has no estimate of the number of rows.
         let flags = header.flags & !update_flag::HAS_ROW_ESTIMATE;
-        let mut out = start(id, header.epoch, update.key.key, flags);
-        UpdateWriter::bases(&mut out);
-        if header.flags & update_flag::HAS_STATIC_ROW != 0 {
-            write_names(&mut out, &table, &header.static_columns);
-        }
-        write_names(&mut out, &table, &header.regular_columns);
+        let out = start(&table, update, &header, flags, &NO_BASES);
         let mut writer = UpdateWriter {
             out,
             table: &table,
             time,
-            static_columns: header.static_columns,
-            regular_columns: header.regular_columns,
+            static_columns: &header.static_columns,
+            regular_columns: &header.regular_columns,
         };
         let mut reader = self.decoder.mutation(&ordinary, Version::V9)?;
         if let Some(deletion) = reader.next_update()?.and_then(|update| update.deletion) {
@@ -143,24 +141,24 @@ impl Rewriter {
     }
 }
 
-/// Encodes the update with its key and its column names.
-fn ordinary(table: &Table, update: &StoredUpdate<'_>, header: &Header<'_>) -> Vec<u8> {
-    let mut out = start(table.id, header.epoch, update.key.key, header.flags);
-    out.extend_from_slice(header.bases);
-    if header.flags & update_flag::HAS_STATIC_ROW != 0 {
+/// Writes the start of the update, with its key and its column names.
+fn start(
+    table: &Table,
+    update: &StoredUpdate<'_>,
+    header: &Header<'_>,
+    flags: u8,
+    bases: &[u8],
+) -> Vec<u8> {
+    let mut out = HEAD.to_vec();
+    out.extend_from_slice(&table.id.0);
+    out.extend_from_slice(header.epoch);
+    write_vbytes(&mut out, update.key.key);
+    out.push(flags);
+    out.extend_from_slice(bases);
+    if flags & update_flag::HAS_STATIC_ROW != 0 {
         write_names(&mut out, table, &header.static_columns);
     }
     write_names(&mut out, table, &header.regular_columns);
-    out.extend_from_slice(header.rest);
-    out
-}
-
-fn start(table: TableId, epoch: &[u8], key: &[u8], flags: u8) -> Vec<u8> {
-    let mut out = HEAD.to_vec();
-    out.extend_from_slice(&table.0);
-    out.extend_from_slice(epoch);
-    write_vbytes(&mut out, key);
-    out.push(flags);
     out
 }
 

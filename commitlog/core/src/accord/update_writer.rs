@@ -45,16 +45,11 @@ pub struct UpdateWriter<'t> {
     pub table: &'t Table,
     pub time: WriteTime,
     /// Indexes into [`Table::columns`] in the order of the update's header.
-    pub static_columns: Vec<u32>,
-    pub regular_columns: Vec<u32>,
+    pub static_columns: &'t [u32],
+    pub regular_columns: &'t [u32],
 }
 
 impl UpdateWriter<'_> {
-    /// Writes the bases of times and TTLs: the smallest possible values.
-    pub fn bases(out: &mut Vec<u8>) {
-        out.extend_from_slice(&[0, 0, 0]);
-    }
-
     pub fn end(&mut self) {
         self.out.push(row_flag::END_OF_PARTITION);
     }
@@ -66,19 +61,10 @@ impl UpdateWriter<'_> {
 
     pub fn row(&mut self, row: &Row<'_>) {
         let columns = if row.is_static {
-            std::mem::take(&mut self.static_columns)
+            self.static_columns
         } else {
-            std::mem::take(&mut self.regular_columns)
+            self.regular_columns
         };
-        self.row_of(row, &columns);
-        if row.is_static {
-            self.static_columns = columns;
-        } else {
-            self.regular_columns = columns;
-        }
-    }
-
-    fn row_of(&mut self, row: &Row<'_>, columns: &[u32]) {
         // A column that was re-added with a different type has several indexes.
         let actual: Vec<Option<u32>> = (columns.iter())
             .map(|column| self.index_in(row, *column))
@@ -144,12 +130,11 @@ impl UpdateWriter<'_> {
             return;
         };
         if column.multi_cell {
-            if !row.complex_deletions.is_empty() {
-                let mut deletions = row.complex_deletions.iter();
-                match deletions.find(|(deleted, _)| *deleted == index) {
-                    Some((_, deletion)) => self.deletion(*deletion),
-                    None => self.no_deletion(),
-                }
+            let mut deletions = row.complex_deletions.iter();
+            match deletions.find(|(deleted, _)| *deleted == index) {
+                Some((_, deletion)) => self.deletion(*deletion),
+                None if row.complex_deletions.is_empty() => {}
+                None => self.no_deletion(),
             }
             write_uvint(&mut self.out, cells.len() as u64);
         }

@@ -97,13 +97,9 @@ impl MutationReader<'_, '_> {
         };
         let mut trial = MutationReader {
             decoder: &mut *self.decoder,
-            version: self.version,
-            cursor: self.cursor,
-            updates: self.updates,
-            next_update: self.next_update,
-            place: self.place,
             open: Some(open),
             readings_left: left,
+            ..*self
         };
         let result = trial.stands(table, open);
         self.readings_left = trial.readings_left;

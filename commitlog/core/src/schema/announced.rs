@@ -82,13 +82,7 @@ impl AnnouncedSchema {
             if table.observed.changed_us <= time_us {
                 changes.retain(|change| change.table.id != table.id);
                 after.drop_table(table.id);
-                changes.push(TableChange {
-                    kind: ChangeKind::Drop,
-                    table: Arc::clone(table),
-                    before: None,
-                    time_us,
-                    statement: None,
-                });
+                changes.push(TableChange::new(ChangeKind::Drop, table, None, time_us));
             }
         }
         if !changes.is_empty() {

@@ -4,6 +4,7 @@
 //! for each keyspace (`SchemaKeyspace`). CREATE TABLE writes all rows of the table, ALTER TABLE its
 //! row of `tables` and the changed rows of `columns` and `dropped_columns`, and DROP deletions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::epochs::MetadataLogEntry;
@@ -92,33 +93,46 @@ impl SchemaChange {
             .max()
     }
 
+    /// Returns the write times of the rows that define tables and views, with their names.
+    fn times(&self) -> impl Iterator<Item = (i64, &str)> {
+        let tables = self.tables.iter();
+        let tables = tables.map(|(time_us, row)| (*time_us, row.name.as_str()));
+        let columns = self.columns.iter();
+        let columns = columns.map(|(time_us, row)| (*time_us, row.table_name.as_str()));
+        let dropped = self.dropped_columns.iter();
+        let dropped = dropped.map(|(time_us, row)| (*time_us, row.table_name.as_str()));
+        tables.chain(columns).chain(dropped)
+    }
+
+    /// Returns the latest write time of the rows of a table, in microseconds.
+    pub(super) fn time_of(&self, table: &str) -> Option<i64> {
+        let times = self.times().filter(|(_, name)| *name == table);
+        times.map(|(time_us, _)| time_us).max()
+    }
+
     /// Returns the write time, in microseconds, of a table or view, otherwise of the user types.
     pub(super) fn time_us(&self, name: &str) -> i64 {
-        let row = self.tables.iter().filter(|(_, row)| row.name == name);
-        let columns = self.columns_of(name).map(|(time_us, _)| *time_us);
-        let dropped = self.dropped_of(name).map(|(time_us, _)| *time_us);
+        let rows = self.tables.iter().filter(|(_, row)| row.name == name);
+        let row_us = rows.map(|(time_us, _)| *time_us).max();
         let types = self.types.iter().map(|(time_us, _)| *time_us);
-        let row = row.map(|(time_us, _)| *time_us).max();
-        let rows = row.or_else(|| columns.chain(dropped).max());
-        rows.or_else(|| types.max()).unwrap_or(i64::MIN)
+        (row_us.or_else(|| self.time_of(name)))
+            .or_else(|| types.max())
+            .unwrap_or(i64::MIN)
     }
 
     /// Returns the names of the tables and views that the change affects.
-    pub(super) fn names(&self) -> Vec<&str> {
-        let tables = self.tables.iter().map(|(_, row)| row.name.as_str());
-        let columns = self.columns.iter().map(|(_, row)| row.table_name.as_str());
-        let dropped = self.dropped_columns.iter();
-        let dropped = dropped.map(|(_, row)| row.table_name.as_str());
-        let mut names: Vec<&str> = tables.chain(columns).chain(dropped).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub(super) fn names(&self) -> BTreeSet<&str> {
+        self.times().map(|(_, name)| name).collect()
+    }
+
+    /// Returns the latest row of `tables` or `views` with this name.
+    pub(super) fn row_of(&self, name: &str) -> Option<&Written<TableRow>> {
+        self.tables.iter().rev().find(|(_, row)| row.name == name)
     }
 
     pub(super) fn columns_of(&self, table: &str) -> impl Iterator<Item = &Written<ColumnRow>> {
-        self.columns
-            .iter()
-            .filter(move |(_, row)| row.table_name == table)
+        let rows = self.columns.iter();
+        rows.filter(move |(_, row)| row.table_name == table)
     }
 
     pub(super) fn dropped_of(
@@ -129,28 +143,18 @@ impl SchemaChange {
         rows.filter(move |(_, row)| row.table_name == table)
     }
 
-    /// Returns the latest write time of the rows of a table.
-    pub(super) fn time_of(&self, table: &str) -> i64 {
-        let tables = self.tables.iter().filter(|(_, row)| row.name == table);
-        let columns = self.columns_of(table).map(|(time_us, _)| *time_us);
-        let dropped = self.dropped_of(table).map(|(time_us, _)| *time_us);
-        let times = tables.map(|(time_us, _)| *time_us).chain(columns);
-        times.chain(dropped).max().unwrap_or(i64::MIN)
-    }
-
     /// Shifts the write times of the rows of a table.
     pub(super) fn shift(&mut self, table: &str, shift_us: i64) {
-        let tables = self.tables.iter_mut().filter(|(_, row)| row.name == table);
+        let tables = self.tables.iter_mut();
+        let tables = tables.map(|(time_us, row)| (time_us, &row.name));
         let columns = self.columns.iter_mut();
-        let columns = columns.filter(|(_, row)| row.table_name == table);
+        let columns = columns.map(|(time_us, row)| (time_us, &row.table_name));
         let dropped = self.dropped_columns.iter_mut();
-        let dropped = dropped.filter(|(_, row)| row.table_name == table);
+        let dropped = dropped.map(|(time_us, row)| (time_us, &row.table_name));
         let deleted = self.deleted_columns.iter_mut();
-        let deleted = deleted.filter(|(_, (name, _))| name == table);
-        let times = tables.map(|(time_us, _)| time_us);
-        let times = times.chain(columns.map(|(time_us, _)| time_us));
-        let times = times.chain(dropped.map(|(time_us, _)| time_us));
-        for time_us in times.chain(deleted.map(|(time_us, _)| time_us)) {
+        let deleted = deleted.map(|(time_us, (name, _))| (time_us, &*name));
+        let times = tables.chain(columns).chain(dropped).chain(deleted);
+        for (time_us, _) in times.filter(|(_, name)| *name == table) {
             *time_us = time_us.saturating_add(shift_us);
         }
     }
@@ -159,11 +163,8 @@ impl SchemaChange {
     /// TABLE … RENAME may write all key columns, too, but it also deletes the old names.
     pub(super) fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
         let (time_us, row) = row;
-        let renames = self
-            .deleted_columns
-            .iter()
-            .any(|(deleted_us, (table, _))| deleted_us >= time_us && *table == row.name);
-        if renames {
+        let mut deleted = self.deleted_columns.iter();
+        if deleted.any(|(deleted_us, (table, _))| deleted_us >= time_us && *table == row.name) {
             return None;
         }
         let columns = self.columns_of(&row.name).map(|(_, row)| row.clone());
@@ -195,7 +196,7 @@ impl Schema {
     }
 
     fn apply_to_table(&mut self, change: &SchemaChange, name: &str) {
-        let row = change.tables.iter().rev().find(|(_, row)| row.name == name);
+        let row = change.row_of(name);
         let time_us = row.map_or(i64::MAX, |(time_us, _)| *time_us);
         let types = self.types.types_at(&change.keyspace, time_us);
         if let Some(table) = row.and_then(|row| change.whole_table(row, &types)) {

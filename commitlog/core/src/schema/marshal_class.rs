@@ -58,15 +58,15 @@ impl<'a> ClassReader<'a> {
         Ok(match short {
             "ReversedType" => self.only(depth)?,
             "FrozenType" => (self.only(depth)?.0, false),
-            "ListType" => (CqlType::List(Box::new(self.only(depth)?.0)), true),
-            "SetType" => (CqlType::Set(Box::new(self.only(depth)?.0)), true),
+            "ListType" => (CqlType::List(self.only(depth)?.0.into()), true),
+            "SetType" => (CqlType::Set(self.only(depth)?.0.into()), true),
             "MapType" => {
                 self.expect('(')?;
                 let key = self.class(depth + 1)?.0;
                 self.expect(',')?;
                 let value = self.class(depth + 1)?.0;
                 self.expect(')')?;
-                (CqlType::Map(Box::new(key), Box::new(value)), true)
+                (CqlType::Map(key.into(), value.into()), true)
             }
             "TupleType" => {
                 self.expect('(')?;
@@ -81,9 +81,10 @@ impl<'a> ClassReader<'a> {
                 self.expect('(')?;
                 let element = self.class(depth + 1)?.0;
                 self.expect(',')?;
-                let dimension = self.dimension()?;
+                let positive = |digits: &str| digits.parse().ok().filter(|n| *n > 0);
+                let dimension = self.parsed("the dimension of the vector", positive)?;
                 self.expect(')')?;
-                (CqlType::Vector(Box::new(element), dimension), false)
+                (CqlType::Vector(element.into(), dimension), false)
             }
             "UserType" => (CqlType::Udt(Arc::new(self.user_type(depth)?)), true),
             _ => {
@@ -126,24 +127,17 @@ impl<'a> ClassReader<'a> {
     }
 
     fn hex_name(&mut self) -> Result<String> {
-        let wanted = "a name as hexadecimal UTF-8";
-        self.skip_blank();
-        let before = self.rest;
-        let hex = self.identifier(wanted)?;
-        bytes_of_hex(hex)
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .ok_or_else(|| {
-                self.rest = before;
-                self.expected(wanted)
-            })
+        self.parsed("a name as hexadecimal UTF-8", |hex| {
+            String::from_utf8(bytes_of_hex(hex)?).ok()
+        })
     }
 
-    fn dimension(&mut self) -> Result<u32> {
-        let wanted = "the dimension of the vector";
+    /// Reads an identifier and parses it.
+    fn parsed<T>(&mut self, wanted: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
         self.skip_blank();
         let before = self.rest;
-        let digits = self.identifier(wanted)?;
-        digits.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        let identifier = self.identifier(wanted)?;
+        parse(identifier).ok_or_else(|| {
             self.rest = before;
             self.expected(wanted)
         })

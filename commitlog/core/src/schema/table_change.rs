@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::cql_text::{alter_table, create_table, drop_table};
-use super::{Column, Table};
+use super::{Column, ColumnKind, Table};
+use crate::cql_type::CqlType;
 
 /// The kind of a schema change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,32 +39,34 @@ pub struct Statement {
 }
 
 impl TableChange {
-    /// Describes the creation of a table.
-    pub fn create(table: &Arc<Table>) -> Self {
+    pub(super) fn new(
+        kind: ChangeKind,
+        table: &Arc<Table>,
+        before: Option<&Arc<Table>>,
+        time_us: i64,
+    ) -> Self {
         Self {
-            kind: ChangeKind::Create,
+            kind,
             table: Arc::clone(table),
-            before: None,
-            time_us: table.observed.changed_us,
+            before: before.map(Arc::clone),
+            time_us,
             statement: None,
         }
     }
 
+    /// Describes the creation of a table.
+    pub fn create(table: &Arc<Table>) -> Self {
+        Self::new(ChangeKind::Create, table, None, table.observed.changed_us)
+    }
+
     /// Returns the change from `before` to `after`, or `None` if their definitions are equal.
     pub fn compare(before: Option<&Arc<Table>>, after: &Arc<Table>, time_us: i64) -> Option<Self> {
-        if before.is_some_and(|before| before.is_defined_as(after)) {
-            return None;
-        }
-        Some(Self {
-            kind: match before {
-                Some(_) => ChangeKind::Alter,
-                None => ChangeKind::Create,
-            },
-            table: Arc::clone(after),
-            before: before.map(Arc::clone),
-            time_us,
-            statement: None,
-        })
+        let kind = match before {
+            Some(before) if before.is_defined_as(after) => return None,
+            Some(_) => ChangeKind::Alter,
+            None => ChangeKind::Create,
+        };
+        Some(Self::new(kind, after, before, time_us))
     }
 
     /// Returns the client's statement if the metadata log contains it. Otherwise, it derives
@@ -112,17 +115,15 @@ impl Table {
 
     /// Whether both currently have the same name, columns, key and `cdc` option.
     pub fn is_defined_as(&self, other: &Self) -> bool {
-        let shape = |column: &Column| {
+        fn shape(column: &Column) -> (&str, ColumnKind, &CqlType, bool, bool) {
             let Column {
                 name,
                 kind,
                 cql_type,
-                multi_cell,
-                reversed,
                 ..
-            } = column.clone();
-            (name, kind, cql_type, multi_cell, reversed)
-        };
+            } = column;
+            (name, *kind, cql_type, column.multi_cell, column.reversed)
+        }
         self.cdc == other.cdc
             && self.name == other.name
             && (self.live_columns().map(shape)).eq(other.live_columns().map(shape))

@@ -24,7 +24,7 @@ pub(super) enum TypeExpression {
     User {
         keyspace: Option<String>,
         name: String,
-        line: usize,
+        line: Line,
     },
     Frozen(Box<TypeExpression>),
     List(Box<TypeExpression>),
@@ -34,26 +34,22 @@ pub(super) enum TypeExpression {
     Vector(Box<TypeExpression>, u32),
 }
 
+/// A line in a text, only for errors: expressions are equal regardless of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line(pub usize);
+
+impl PartialEq for Line {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Line {}
+
 impl TypeExpression {
     /// Reads a type from tokens and moves the cursor past it.
     pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self> {
         Self::parse_nested(tokens, 0)
-    }
-
-    /// Clears line numbers, so that expressions compare equal regardless of them.
-    pub fn forget_lines(&mut self) {
-        match self {
-            Self::Known { .. } => {}
-            Self::User { line, .. } => *line = 0,
-            Self::Frozen(inner) | Self::List(inner) | Self::Set(inner) | Self::Vector(inner, _) => {
-                inner.forget_lines();
-            }
-            Self::Map(key, value) => {
-                key.forget_lines();
-                value.forget_lines();
-            }
-            Self::Tuple(elements) => elements.iter_mut().for_each(Self::forget_lines),
-        }
     }
 
     fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self> {
@@ -76,7 +72,7 @@ impl TypeExpression {
             return Self::parse_parametrised(tokens, depth);
         }
         let bare = matches!(tokens.peek(), Some(TokenKind::Word(_)));
-        let line = tokens.line();
+        let line = Line(tokens.line());
         let name = tokens.expect_name("a type")?;
         if tokens.take_symbol('.') {
             return Ok(Self::User {

@@ -201,7 +201,7 @@ impl UserTypes {
                 keyspace: own,
                 name,
                 line,
-            } => return self.user(own.as_deref().unwrap_or(keyspace), name, *line),
+            } => return self.user(own.as_deref().unwrap_or(keyspace), name, line.0),
             TypeExpression::Frozen(inner) => return self.nested(inner, keyspace),
             TypeExpression::List(element) => CqlType::List(Box::new(part(element)?)),
             TypeExpression::Set(element) => CqlType::Set(Box::new(part(element)?)),

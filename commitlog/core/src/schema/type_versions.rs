@@ -128,10 +128,7 @@ impl TypeVersions {
         self
     }
 
-    pub fn add(&mut self, keyspace: &str, name: &str, mut version: TypeVersion) {
-        for (_, expression) in &mut version.fields {
-            expression.forget_lines();
-        }
+    pub fn add(&mut self, keyspace: &str, name: &str, version: TypeVersion) {
         let key = (keyspace.to_owned(), name.to_owned());
         let versions = self.versions.entry(key).or_default();
         match versions.iter_mut().find(|v| v.fields == version.fields) {

@@ -17,7 +17,7 @@ use crate::schema::{
     parse_cql,
 };
 use builtin::SYSTEM_SCHEMA;
-use new_columns::read_with_new_columns;
+use new_columns::{MOST_COLUMNS, read_with_new_columns};
 
 const METADATA_LOG: &str = "local_metadata_log";
 
@@ -79,8 +79,10 @@ impl SchemaChangeReader {
     /// # Errors
     /// The mutation cannot be decoded, because it comes from an unknown release.
     pub fn read(&mut self, payload: &[u8], version: Version) -> Result<Option<SchemaChange>> {
-        read_change(&mut self.decoder, payload, version)
-            .or_else(|error| read_with_new_columns(self.decoder.schema(), payload, version, error))
+        read_change(&mut self.decoder, payload, version).or_else(|error| {
+            let schema = self.decoder.schema();
+            read_with_new_columns(schema, payload, version, error, MOST_COLUMNS)
+        })
     }
 }
 

@@ -22,22 +22,14 @@ const TYPES: [CqlType; 5] = [
     CqlType::Uuid,
 ];
 /// Maximum number of new columns in one mutation.
-const MOST_COLUMNS: u32 = 4;
+pub(super) const MOST_COLUMNS: u32 = 4;
 
-/// Reads a mutation that `schema` cannot read because of `error`.
+/// Reads a mutation that `schema` cannot read because of `error`, with up to `columns_left` more
+/// columns.
 ///
 /// # Errors
 /// `error` if new columns do not make it readable.
 pub(super) fn read_with_new_columns(
-    schema: &Schema,
-    payload: &[u8],
-    version: Version,
-    error: Box<DecodeError>,
-) -> Result<Option<SchemaChange>> {
-    try_types(schema, payload, version, error, MOST_COLUMNS)
-}
-
-fn try_types(
     schema: &Schema,
     payload: &[u8],
     version: Version,
@@ -51,7 +43,7 @@ fn try_types(
     for cql_type in &TYPES {
         let schema = Arc::new(with_column(schema, unknown, cql_type));
         let read = read_change(&mut Decoder::new(Arc::clone(&schema)), payload, version)
-            .or_else(|error| try_types(&schema, payload, version, error, left));
+            .or_else(|error| read_with_new_columns(&schema, payload, version, error, left));
         if read.is_ok() {
             return read;
         }

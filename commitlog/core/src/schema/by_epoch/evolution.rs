@@ -61,7 +61,7 @@ pub(super) fn evolve(
     types: &UserTypes,
 ) -> Option<Table> {
     let mut table = before.clone();
-    if let Some((_, row)) = change.tables.iter().rev().find(|(_, row)| row.name == name) {
+    if let Some((_, row)) = change.row_of(name) {
         table.cdc = row.cdc.unwrap_or(false);
         table.counter = row.is_counter();
         table.dense = row.is_dense();

@@ -66,7 +66,7 @@ impl Schema {
             let (Some(newest), Some(known)) = (newest, self.known(id)) else {
                 continue;
             };
-            let time_us = change.time_of(name);
+            let time_us = change.time_of(name).unwrap_or(i64::MIN);
             let shift_us = shift_us(known, newest, epoch, time_us);
             if shift_us != 0 {
                 ordered.to_mut().shift(name, shift_us);
@@ -208,7 +208,7 @@ impl Schema {
     }
 
     fn id_of(&self, change: &SchemaChange, name: &str) -> Option<TableId> {
-        match change.tables.iter().rev().find(|(_, row)| row.name == name) {
+        match change.row_of(name) {
             Some((_, row)) => TableId::parse(&row.id),
             None => self.only_table_of_name(&change.keyspace, name),
         }

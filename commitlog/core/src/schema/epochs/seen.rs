@@ -184,10 +184,7 @@ impl Epochs {
         definitions.observe(first, last, table);
     }
 
-    pub fn add_type(&mut self, keyspace: &str, name: &str, mut definition: TypeDefinition) {
-        for (_, expression) in &mut definition.fields {
-            expression.forget_lines();
-        }
+    pub fn add_type(&mut self, keyspace: &str, name: &str, definition: TypeDefinition) {
         let key = (keyspace.to_owned(), name.to_owned());
         add_type(self.types.entry(key).or_default(), definition);
     }

@@ -338,8 +338,7 @@ impl Schema {
     /// Merges a table into the known table.
     fn insert(&mut self, table: &Arc<Table>) {
         let id = table.id;
-        let known = self.tables.get(&id).or_else(|| self.fragments.get(&id));
-        let joined = match known {
+        let joined = match self.known(id) {
             Some(known) if known == table && known.observed.as_of_us >= table.observed.as_of_us => {
                 return;
             }

@@ -214,7 +214,7 @@ impl Schema {
         }
     }
 
-    fn known(&self, id: TableId) -> Option<&Arc<Table>> {
+    pub(super) fn known(&self, id: TableId) -> Option<&Arc<Table>> {
         self.tables.get(&id).or_else(|| self.fragments.get(&id))
     }
 }

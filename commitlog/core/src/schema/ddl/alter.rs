@@ -3,9 +3,9 @@
 use super::DdlReader;
 use super::create_table::{column, names};
 use super::declaration::{ColumnDeclaration, TableDeclaration};
+use crate::schema::Result;
 use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
-use crate::schema::{Result, SchemaError};
 
 /// The drop time of columns dropped without USING TIMESTAMP: unknown, so no cell counts as older.
 const UNKNOWN_DROP_TIME_US: i64 = i64::MIN;
@@ -15,14 +15,15 @@ impl DdlReader {
     pub(super) fn alter_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
         let mut tables = self.tables.iter_mut().rev();
-        let Some(table) = tables.find(|table| table.keyspace == keyspace && table.name == name)
+        let Some(table) = tables
+            .find(|table| (&table.declared.keyspace, &table.declared.name) == (&keyspace, &name))
         else {
             return Err(tokens.error(format!(
                 "table {keyspace}.{name} is not declared before this statement"
             )));
         };
         if tokens.at_word("with") {
-            return table.options.parse(tokens);
+            return table.declared.options.parse(tokens);
         }
         if tokens.take_word("add") {
             tokens.take_words(&["if", "not", "exists"]);
@@ -34,13 +35,11 @@ impl DdlReader {
         } else {
             tokens.take_words(&["if", "exists"]);
             let line = tokens.line();
-            let dropped = if tokens.take_symbol('(') {
-                let dropped = names(tokens)?;
+            let in_brackets = tokens.take_symbol('(');
+            let dropped = names(tokens)?;
+            if in_brackets {
                 tokens.expect_symbol(')')?;
-                dropped
-            } else {
-                names(tokens)?
-            };
+            }
             let dropped_at_us = drop_time_us(tokens)?;
             for name in dropped {
                 table.drop(&name, dropped_at_us, line)?;
@@ -88,7 +87,8 @@ fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64> {
 impl TableDeclaration {
     fn add(&mut self, column: ColumnDeclaration) -> Result<()> {
         if self.live_column(&column.name).is_some() {
-            return Err(self.alter_error(column.line, &column.name, "already exists"));
+            let reason = format!("{} already exists", column.name);
+            return Err(self.declared.error_at(column.line, &reason));
         }
         self.columns.push(column);
         Ok(())
@@ -96,19 +96,11 @@ impl TableDeclaration {
 
     fn drop(&mut self, name: &str, dropped_at_us: i64, line: usize) -> Result<()> {
         let place = self.live_column(name);
-        match place.and_then(|place| self.columns.get_mut(place)) {
-            Some(column) => {
-                column.dropped_at_us = Some(dropped_at_us);
-                Ok(())
-            }
-            None => Err(self.alter_error(line, name, "is not one of its columns")),
-        }
-    }
-
-    fn alter_error(&self, line: usize, column: &str, reason: &str) -> SchemaError {
-        SchemaError::Syntax {
-            line,
-            reason: format!("table {}.{}: {column} {reason}", self.keyspace, self.name),
-        }
+        let Some(column) = place.and_then(|place| self.columns.get_mut(place)) else {
+            let reason = format!("{name} is not one of its columns");
+            return Err(self.declared.error_at(line, &reason));
+        };
+        column.dropped_at_us = Some(dropped_at_us);
+        Ok(())
     }
 }

@@ -1,50 +1,38 @@
 //! CREATE TABLE.
 
 use super::DdlReader;
-use super::declaration::{ColumnDeclaration, Keys, TableDeclaration};
+use super::declaration::{ColumnDeclaration, Declared, Keys, TableDeclaration};
 use super::options::Options;
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::type_expression::TypeExpression;
-use crate::schema::{Result, SchemaError};
+use crate::schema::{Result, TableKind};
 
 impl DdlReader {
     /// Reads `name (columns…) WITH …`.
     pub(super) fn create_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let line = tokens.line();
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
-        let named = |reason: &str| SchemaError::Syntax {
-            line,
-            reason: format!("table {keyspace}.{name}: {reason}"),
-        };
         let (columns, keys) = column_list(tokens)?;
-        if keys.partition.is_empty() {
-            return Err(named("expected a PRIMARY KEY"));
-        }
-        let mut options = Options::default();
-        options.parse(tokens)?;
-        let id = options.id.ok_or_else(|| {
-            named("expected WITH ID = …; describe the schema WITH INTERNALS to get the ids")
-        })?;
-        for (index, column) in columns.iter().enumerate() {
-            if (columns.iter().take(index)).any(|other| other.name == column.name) {
-                return Err(SchemaError::Syntax {
-                    line: column.line,
-                    reason: format!(
-                        "table {keyspace}.{name}: column {} appears twice",
-                        column.name
-                    ),
-                });
-            }
-        }
-        self.tables.push(TableDeclaration {
+        let mut declared = Declared {
+            kind: TableKind::Table,
             keyspace,
             name,
             line,
-            id,
-            options,
-            columns,
+            options: Options::default(),
             keys,
-        });
+        };
+        if declared.keys.partition.is_empty() {
+            return Err(declared.error("expected a PRIMARY KEY"));
+        }
+        declared.options.parse(tokens)?;
+        declared.id()?;
+        for (index, column) in columns.iter().enumerate() {
+            let ColumnDeclaration { name, line, .. } = column;
+            if columns.iter().take(index).any(|other| other.name == *name) {
+                return Err(declared.error_at(*line, &format!("column {name} appears twice")));
+            }
+        }
+        self.tables.push(TableDeclaration { declared, columns });
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 
 use super::DdlReader;
 use super::create_table::{names, primary_key};
-use super::declaration::ViewDeclaration;
+use super::declaration::{Declared, ViewDeclaration};
 use super::options::Options;
 use crate::schema::token_cursor::TokenCursor;
-use crate::schema::{Result, SchemaError};
+use crate::schema::{Result, TableKind};
 
 impl DdlReader {
     /// Reads `name AS SELECT … FROM … WHERE … PRIMARY KEY (…) WITH …`.
@@ -24,26 +24,21 @@ impl DdlReader {
         tokens.skip_until(|tokens| tokens.at_words("primary", "key"));
         tokens.expect_word("primary")?;
         tokens.expect_word("key")?;
-        let keys = primary_key(tokens)?;
-        let mut options = Options::default();
-        options.parse(tokens)?;
-        let id = options.id.ok_or_else(|| SchemaError::Syntax {
-            line,
-            reason: format!(
-                "materialized view {keyspace}.{name}: expected WITH ID = …; describe the schema \
-                 WITH INTERNALS to get the ids"
-            ),
-        })?;
-        self.views.push(ViewDeclaration {
+        let mut declared = Declared {
+            kind: TableKind::View,
             keyspace,
             name,
             line,
-            id,
-            options,
+            options: Options::default(),
+            keys: primary_key(tokens)?,
+        };
+        declared.options.parse(tokens)?;
+        declared.id()?;
+        self.views.push(ViewDeclaration {
+            declared,
             base,
             tables_before: self.tables.len(),
             selected,
-            keys,
         });
         Ok(())
     }

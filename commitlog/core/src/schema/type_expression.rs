@@ -6,20 +6,17 @@ use serde::ser::{Serialize, Serializer};
 use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
 use super::opaque::opaque;
-use super::token::TokenKind;
+use super::token::{TokenKind, tokens};
 use super::token_cursor::TokenCursor;
-use super::type_name::expression;
 use super::{Result, marshal_class};
 use crate::cql_type::CqlType;
 
 /// A type as written; [`super::UserTypes`] resolves the names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TypeExpression {
-    /// A type that needs no resolution: a native type or a Java class.
-    Known {
-        cql_type: CqlType,
-        multi_cell: bool,
-    },
+    /// A type that needs no resolution: a native type or a Java class; and whether a column of it
+    /// is stored cell by cell.
+    Known(CqlType, bool),
     /// A user type, optionally with its keyspace.
     User {
         keyspace: Option<String>,
@@ -46,6 +43,22 @@ impl PartialEq for Line {
 
 impl Eq for Line {}
 
+/// Reads a type from a text that contains nothing else.
+pub(super) fn expression(text: &str) -> Result<TypeExpression> {
+    if marshal_class::is_class_name(text.trim_start()) {
+        let (cql_type, multi_cell) = marshal_class::parse(text, 1)?;
+        return Ok(TypeExpression::Known(cql_type, multi_cell));
+    }
+    let tokens = tokens(text)?;
+    let mut cursor = TokenCursor::new(&tokens);
+    let expression = TypeExpression::parse(&mut cursor)?;
+    if cursor.at_end() {
+        Ok(expression)
+    } else {
+        Err(cursor.expected("the end of the type"))
+    }
+}
+
 impl TypeExpression {
     /// Reads a type from tokens and moves the cursor past it.
     pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self> {
@@ -55,18 +68,12 @@ impl TypeExpression {
     fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self> {
         if depth > NESTING_LIMIT {
             tokens.skip_type();
-            return Ok(Self::Known {
-                cql_type: opaque(),
-                multi_cell: false,
-            });
+            return Ok(Self::Known(opaque(), false));
         }
         if let Some(TokenKind::Literal(class)) = tokens.peek() {
             let (cql_type, multi_cell) = marshal_class::parse(class, tokens.line())?;
             tokens.advance();
-            return Ok(Self::Known {
-                cql_type,
-                multi_cell,
-            });
+            return Ok(Self::Known(cql_type, multi_cell));
         }
         if tokens.at_word_before('<') {
             return Self::parse_parametrised(tokens, depth);
@@ -82,10 +89,7 @@ impl TypeExpression {
             });
         }
         Ok(match CqlType::from_cql_name(&name) {
-            Some(cql_type) if bare => Self::Known {
-                cql_type,
-                multi_cell: false,
-            },
+            Some(cql_type) if bare => Self::Known(cql_type, false),
             _ => Self::User {
                 keyspace: None,
                 name,
@@ -133,10 +137,9 @@ impl std::fmt::Display for TypeExpression {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         match self {
-            Self::Known {
-                cql_type,
-                multi_cell,
-            } => write!(f, "'{}'", marshal_name(cql_type, *multi_cell, false)),
+            Self::Known(cql_type, multi_cell) => {
+                write!(f, "'{}'", marshal_name(cql_type, *multi_cell, false))
+            }
             Self::User {
                 keyspace: Some(keyspace),
                 name,

@@ -6,10 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::marshal_class::NESTING_LIMIT;
 use super::opaque::opaque;
-use super::token::tokens;
-use super::token_cursor::TokenCursor;
-use super::type_expression::TypeExpression;
-use super::{Result, SchemaError, marshal_class};
+use super::type_expression::{TypeExpression, expression};
+use super::{Result, SchemaError};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
 /// User types by keyspace and name.
@@ -67,25 +65,6 @@ impl From<Unresolved> for SchemaError {
 /// contains a user type that is not in `types`.
 pub fn parse_type(text: &str, keyspace: &str, types: &UserTypes) -> Result<(CqlType, bool)> {
     types.resolve_text(text, keyspace)
-}
-
-/// Reads a type from a text that contains nothing else.
-pub(super) fn expression(text: &str) -> Result<TypeExpression> {
-    if marshal_class::is_class_name(text.trim_start()) {
-        let (cql_type, multi_cell) = marshal_class::parse(text, 1)?;
-        return Ok(TypeExpression::Known {
-            cql_type,
-            multi_cell,
-        });
-    }
-    let tokens = tokens(text)?;
-    let mut cursor = TokenCursor::new(&tokens);
-    let expression = TypeExpression::parse(&mut cursor)?;
-    if cursor.at_end() {
-        Ok(expression)
-    } else {
-        Err(cursor.expected("the end of the type"))
-    }
 }
 
 impl UserTypes {
@@ -178,7 +157,7 @@ impl UserTypes {
         let cql_type = self.nested(expression, keyspace)?.value;
         let multi_cell = match expression {
             TypeExpression::Frozen(_) => false,
-            TypeExpression::Known { multi_cell, .. } => *multi_cell,
+            TypeExpression::Known(_, multi_cell) => *multi_cell,
             _ => cql_type.can_be_multi_cell(),
         };
         Ok((cql_type, multi_cell))
@@ -196,7 +175,7 @@ impl UserTypes {
             Ok(part.value)
         };
         let value = match expression {
-            TypeExpression::Known { cql_type, .. } => cql_type.clone(),
+            TypeExpression::Known(cql_type, _) => cql_type.clone(),
             TypeExpression::User {
                 keyspace: own,
                 name,

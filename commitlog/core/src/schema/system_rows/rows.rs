@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::descriptor::bytes_of_hex;
-use crate::schema::type_expression::TypeExpression;
-use crate::schema::type_name::{UserTypes, expression};
+use crate::schema::type_expression::{TypeExpression, expression};
+use crate::schema::type_name::UserTypes;
 use crate::schema::{Column, ColumnKind, MetadataLogEntry, Result, SchemaError, TableKind};
 
 #[derive(Debug, Clone, Deserialize)]

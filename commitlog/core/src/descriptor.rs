@@ -12,33 +12,23 @@ const CRC_LENGTH: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// Cassandra 3.0 to 3.11.
-    V6,
+    V6 = 6,
     /// Cassandra 4.0 and 4.1, and later releases with `storage_compatibility_mode: CASSANDRA_4`.
-    V7,
+    V7 = 7,
     /// Cassandra 5.0 with `storage_compatibility_mode` `UPGRADING` or `NONE`.
-    V8,
+    V8 = 8,
     /// Cassandra 6.0 with a `storage_compatibility_mode` other than `CASSANDRA_4`.
-    V9,
+    V9 = 9,
 }
 
 impl Version {
     fn from_number(number: i32) -> Option<Self> {
-        match number {
-            6 => Some(Self::V6),
-            7 => Some(Self::V7),
-            8 => Some(Self::V8),
-            9 => Some(Self::V9),
-            _ => None,
-        }
+        let known = [Self::V6, Self::V7, Self::V8, Self::V9];
+        known.into_iter().find(|known| known.number() == number)
     }
 
     pub fn number(self) -> i32 {
-        match self {
-            Self::V6 => 6,
-            Self::V7 => 7,
-            Self::V8 => 8,
-            Self::V9 => 9,
-        }
+        self as i32
     }
 
     /// Whether local deletion times are unsigned (CASSANDRA-14227).

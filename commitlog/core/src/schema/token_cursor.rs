@@ -134,6 +134,25 @@ impl<'a> TokenCursor<'a> {
         Ok(name)
     }
 
+    /// Reads one or more elements between commas.
+    pub fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut elements = vec![read(self)?];
+        while self.take_symbol(',') {
+            elements.push(read(self)?);
+        }
+        Ok(elements)
+    }
+
+    /// Reads the elements of [`Self::list`], with or without parentheses around them.
+    pub fn list_in_brackets<T>(&mut self, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let in_brackets = self.take_symbol('(');
+        let elements = self.list(read)?;
+        if in_brackets {
+            self.expect_symbol(')')?;
+        }
+        Ok(elements)
+    }
+
     /// Reads `[IF [NOT] EXISTS] [keyspace.]name`.
     pub fn qualified_name(&mut self, wanted: &str) -> Result<(Option<String>, String)> {
         self.take_words(&["if", "not", "exists"]);

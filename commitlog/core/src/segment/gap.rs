@@ -1,5 +1,7 @@
 //! Ranges of a segment that yielded no records.
 
+use super::marker::MARKER_LENGTH;
+
 /// A logical range without records, and the cause. `end` is `None` if the loss extends to the end
 /// of the segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +12,11 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// The range of a damaged marker.
+    pub(super) fn of_marker(start: u64, cause: &str) -> Self {
+        Self::new(start, Some(start + MARKER_LENGTH), cause)
+    }
+
     pub(super) fn new(start: u64, end: Option<u64>, cause: &str) -> Self {
         Self {
             start,

@@ -1,7 +1,7 @@
 //! ALTER TABLE: DESCRIBE creates tables with dropped columns and then drops these columns.
 
 use super::DdlReader;
-use super::create_table::{column, names};
+use super::create_table::{column, column_name};
 use super::declaration::{ColumnDeclaration, TableDeclaration};
 use crate::schema::Result;
 use crate::schema::token::TokenKind;
@@ -35,11 +35,7 @@ impl DdlReader {
         } else {
             tokens.take_words(&["if", "exists"]);
             let line = tokens.line();
-            let in_brackets = tokens.take_symbol('(');
-            let dropped = names(tokens)?;
-            if in_brackets {
-                tokens.expect_symbol(')')?;
-            }
+            let dropped = tokens.list_in_brackets(column_name)?;
             let dropped_at_us = drop_time_us(tokens)?;
             for name in dropped {
                 table.drop(&name, dropped_at_us, line)?;
@@ -55,18 +51,7 @@ impl DdlReader {
 
 /// Reads `column type, …`, with or without parentheses.
 pub(super) fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>> {
-    let in_brackets = tokens.take_symbol('(');
-    let mut columns = Vec::new();
-    loop {
-        columns.push(column(tokens)?.0);
-        if !tokens.take_symbol(',') {
-            break;
-        }
-    }
-    if in_brackets {
-        tokens.expect_symbol(')')?;
-    }
-    Ok(columns)
+    tokens.list_in_brackets(|tokens| Ok(column(tokens)?.0))
 }
 
 /// Reads `[USING TIMESTAMP microseconds]`.

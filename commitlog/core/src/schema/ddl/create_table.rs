@@ -64,7 +64,7 @@ pub(super) fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDec
 /// attributes, such as masks.
 pub(super) fn column(tokens: &mut TokenCursor<'_>) -> Result<(ColumnDeclaration, bool)> {
     let line = tokens.line();
-    let name = tokens.expect_name("the name of a column")?;
+    let name = column_name(tokens)?;
     let expression = TypeExpression::parse(tokens)?;
     let is_static = tokens.take_word("static");
     let attribute_end = |tokens: &TokenCursor<'_>| {
@@ -92,26 +92,18 @@ pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys> {
     let mut keys = Keys::default();
     tokens.expect_symbol('(')?;
     if tokens.take_symbol('(') {
-        keys.partition = names(tokens)?;
+        keys.partition = tokens.list(column_name)?;
         tokens.expect_symbol(')')?;
     } else {
-        keys.partition
-            .push(tokens.expect_name("the name of a column")?);
+        keys.partition.push(column_name(tokens)?);
     }
     if tokens.take_symbol(',') {
-        keys.clustering = names(tokens)?;
+        keys.clustering = tokens.list(column_name)?;
     }
     tokens.expect_symbol(')')?;
     Ok(keys)
 }
 
-/// Reads `name, name, …`.
-pub(super) fn names(tokens: &mut TokenCursor<'_>) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    loop {
-        names.push(tokens.expect_name("the name of a column")?);
-        if !tokens.take_symbol(',') {
-            return Ok(names);
-        }
-    }
+pub(super) fn column_name(tokens: &mut TokenCursor<'_>) -> Result<String> {
+    tokens.expect_name("the name of a column")
 }

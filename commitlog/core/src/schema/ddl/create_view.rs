@@ -1,7 +1,7 @@
 //! CREATE MATERIALIZED VIEW.
 
 use super::DdlReader;
-use super::create_table::{names, primary_key};
+use super::create_table::{column_name, primary_key};
 use super::declaration::{Declared, ViewDeclaration};
 use super::options::Options;
 use crate::schema::token_cursor::TokenCursor;
@@ -17,7 +17,7 @@ impl DdlReader {
         let selected = if tokens.take_symbol('*') {
             None
         } else {
-            Some(names(tokens)?)
+            Some(tokens.list(column_name)?)
         };
         tokens.expect_word("from")?;
         let base = self.qualified_name(tokens, "the name of the base table")?;

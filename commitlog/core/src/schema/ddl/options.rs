@@ -60,17 +60,15 @@ impl Options {
     /// Reads `(column [ASC | DESC], …)`.
     fn clustering_order(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         tokens.expect_symbol('(')?;
-        loop {
+        self.order.extend(tokens.list(|tokens| {
             let column = tokens.expect_name("a clustering column")?;
             let is_descending = tokens.take_word("desc");
             if !is_descending {
                 tokens.take_word("asc");
             }
-            self.order.push((column, is_descending));
-            if !tokens.take_symbol(',') {
-                return tokens.expect_symbol(')');
-            }
-        }
+            Ok((column, is_descending))
+        })?);
+        tokens.expect_symbol(')')
     }
 }
 

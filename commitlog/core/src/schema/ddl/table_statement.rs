@@ -1,7 +1,7 @@
 //! Parses a single table statement: the columns that it creates, adds or renames.
 
 use super::alter::added_columns;
-use super::create_table::column_list;
+use super::create_table::{column_list, column_name};
 use super::options::Options;
 use super::{DdlReader, statements};
 use crate::schema::token_cursor::TokenCursor;
@@ -61,11 +61,9 @@ impl DdlReader {
         tokens.take_words(&["if", "exists"]);
         let mut names = Vec::new();
         loop {
-            let old_name = tokens.expect_name("the name of a column")?;
-            if !tokens.take_word("to") {
-                return Err(tokens.expected("TO"));
-            }
-            names.push((old_name, tokens.expect_name("the name of a column")?));
+            let old_name = column_name(tokens)?;
+            tokens.expect_word("to")?;
+            names.push((old_name, column_name(tokens)?));
             if !tokens.take_word("and") {
                 return Ok(Some(TableStatement::Rename { table, names }));
             }

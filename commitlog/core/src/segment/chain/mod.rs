@@ -310,7 +310,7 @@ impl<S: Source> Chain<S> {
     fn open_damaged(&mut self, end: u64, reach: Reach, length: u64, cause: &str) -> Result<Opened> {
         let start = self.marker_logical;
         Ok(match self.open_chained(end, reach, length)? {
-            Opened::Section => Opened::Gap(Gap::new(start, Some(start + MARKER_LENGTH), cause)),
+            Opened::Section => Opened::Gap(Gap::of_marker(start, cause)),
             other => other,
         })
     }

@@ -45,8 +45,7 @@ impl<S: Source> Chain<S> {
         self.marker_physical = end;
         self.marker_logical = end;
         let cause = "a sync marker points to a wrong offset; its records are read";
-        let end = section.marker + MARKER_LENGTH;
-        Ok(Some(Gap::new(section.marker, Some(end), cause)))
+        Ok(Some(Gap::of_marker(section.marker, cause)))
     }
 
     /// Opens a plain section without a valid marker, and reports the damage.
@@ -59,8 +58,7 @@ impl<S: Source> Chain<S> {
         let (gap, content) = if self.file().is_record(start, length)? {
             // Unsynced records follow eight zeros, so the node has synced this record.
             let cause = "a sync marker points into its own section; the whole section is read";
-            let before = self.section_marker;
-            (Gap::new(before, Some(before + MARKER_LENGTH), cause), start)
+            (Gap::of_marker(self.section_marker, cause), start)
         } else {
             let is_synced = (start + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
@@ -99,11 +97,7 @@ impl<S: Source> Chain<S> {
         let cause = "a sync marker points to a wrong offset; the remaining records are read";
         let next = self.file().find_marker(reach.position, length)?;
         self.open_plain(start, reach.position, next, length);
-        Ok(Opened::Gap(Gap::new(
-            start,
-            Some(start + MARKER_LENGTH),
-            cause,
-        )))
+        Ok(Opened::Gap(Gap::of_marker(start, cause)))
     }
 
     /// Opens a plain section from `content` to the next marker or, without one, to the file's end.

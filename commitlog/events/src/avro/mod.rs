@@ -2,10 +2,8 @@
 //! (`docs/reference/avro.md`).
 
 mod plan;
-mod schema;
 pub(crate) mod time_varint;
 pub(crate) mod value;
 
 pub(crate) use plan::after_fields;
-pub use plan::{AvroPlan, ConfluentHeaders, string};
-pub use schema::AfterField;
+pub use plan::{AfterField, AvroPlan, ConfluentHeaders, string};

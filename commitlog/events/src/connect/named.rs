@@ -3,7 +3,16 @@
 use event_encoding::connect::{Schema, Shape};
 
 /// Namespace of records that Debezium does not define.
-const OURS: &str = "cdc_sidecar";
+pub const OURS: &str = "cdc_sidecar";
+
+/// Which conventions schemas follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Kafka Connect's, with Debezium's names and versions.
+    Connect,
+    /// This project's Avro, whose names are adjusted.
+    Avro,
+}
 
 /// Builds a schema with one of Debezium's semantic types.
 pub fn meaning(shape: Shape, name: &str) -> Schema {

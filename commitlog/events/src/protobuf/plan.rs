@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use commitlog_core::schema::Table;
-use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
@@ -34,24 +33,18 @@ pub struct ProtobufPlan {
 }
 
 impl ProtobufPlan {
-    /// `shown` is the table with adjusted names; `left_out` marks the excluded [`Table::columns`].
+    /// `left_out` marks the excluded [`Table::columns`].
     pub fn new(
         table: &Arc<Table>,
-        shown: &Arc<Table>,
         left_out: &[bool],
         topic: &str,
         epoch: Option<i64>,
         format: &EventFormat,
     ) -> Self {
-        let adjustment = format.names.for_avro();
-        let renamed = match format.names {
-            NameAdjustment::None => adjust_table(adjustment, table),
-            _ => Arc::clone(shown),
-        };
+        let renamed = adjust_table(format.names.for_avro(), table);
         let keys = renamed.partition_key.len() + renamed.clustering.len();
         let fields_after = after_fields(&renamed, left_out);
-        let writer =
-            |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
+        let writer = |outer| SchemaWriter::new(table, format, outer);
         // A column's field number derives from its original name and its type, so that it does not
         // depend on name adjustment.
         let columns = columns_of(table).zip(&fields_after).skip(keys);

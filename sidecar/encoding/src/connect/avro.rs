@@ -20,10 +20,21 @@ impl Schema {
     pub fn avro(&self) -> Value {
         Writer::default().write(self)
     }
+
+    /// Returns the schema as Avro JSON without `connect.` members of records, and with full names
+    /// as references.
+    pub fn plain_avro(&self) -> Value {
+        let mut writer = Writer {
+            is_plain: true,
+            ..Writer::default()
+        };
+        writer.write(self)
+    }
 }
 
 #[derive(Default)]
 struct Writer {
+    is_plain: bool,
     /// Unnamed records so far; equal records share a name.
     unnamed: Vec<Schema>,
     /// Records so far by their full name; an equal later record refers to the first.
@@ -67,17 +78,14 @@ impl Writer {
         if let Some(default) = &schema.default {
             put("connect.default", default.clone());
         }
-        if let Some(name) = &schema.name {
-            put("connect.name", name.as_str().into());
+        let is_plain_record = self.is_plain && matches!(schema.shape, Shape::Struct(_));
+        if let Some(name) = schema.name.as_deref().filter(|_| !is_plain_record) {
+            put("connect.name", name.into());
         }
         match schema.shape {
             Shape::Int8 => drop(put("connect.type", "int8".into())),
             Shape::Int16 => drop(put("connect.type", "int16".into())),
-            Shape::Decimal => {
-                put("logicalType", "decimal".into());
-                put("precision", PRECISION.into());
-                put("scale", 0.into());
-            }
+            Shape::Decimal => drop(put("logicalType", "decimal".into())),
             _ => {}
         }
         match members.get("type") {
@@ -131,6 +139,10 @@ impl Writer {
             }
         };
         put("type", type_name.into());
+        if schema.shape == Shape::Decimal {
+            put("scale", 0.into());
+            put("precision", PRECISION.into());
+        }
     }
 
     fn field(&mut self, name: &str, schema: &Schema) -> Value {
@@ -155,6 +167,9 @@ impl Writer {
             let number = self.unnamed.iter().position(|known| known == schema)?;
             format!("{NAMESPACE}.{}", unnamed(number))
         };
+        if self.is_plain {
+            return Some(name.into());
+        }
         let local = name
             .rsplit_once('.')
             .filter(|(namespace, _)| *namespace == self.namespace);

@@ -159,9 +159,4 @@ impl CellsVisitor for AvroEncoder<'_> {
         out.literal(END);
         out
     }
-
-    #[inline]
-    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
 }

@@ -96,6 +96,7 @@ class StreamFactory:
         self._options = options
         self._schemas = schemas
         self._ready: set[tuple[str, str]] = set()
+        self._begun: set[str] = set()
         self._encoder = encoder(config, deployment, schemas.ids)
 
     def positions(self, stored: AgentOffsets) -> AgentOffsets:
@@ -103,6 +104,7 @@ class StreamFactory:
         now. Raises UnavailableError if the server does not report the time, ConfigError if it
         rejects `capture.start.token`."""
         config, begin = self._config, AgentOffsets()
+        self._begun.update(stored.streams)
         for name in self._sources:
             position = stored.streams.get(name) or self._first(name)
             progress = progress_at_start(
@@ -140,7 +142,9 @@ class StreamFactory:
             wait_for_ids=self._schemas.registration.wait if has_many_schemas else None,
             rules=ReplacementRules(properties.replaced_policy, self._no_deletes),
             records=None if self._no_deletes else self._records,
+            may_repeat=config.is_streamed and name in self._begun,
         )
+        self._begun.add(name)
         reader.start()
         return Stream(
             name,

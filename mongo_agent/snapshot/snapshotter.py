@@ -77,13 +77,15 @@ class Snapshotter:
         wait_for_ids: WaitForIds | None = None,
         rules: ReplacementRules | None = None,
         records: Records | None = None,
+        may_repeat: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """With `waits_when_denied` the agent retries rejected credentials without a limit.
 
         `is_ready` returns whether documents of a database and collection can be encoded;
         `ChunkReads` describes `wait_for_ids`; `rules` apply to drops and renames, and `records`
-        reads the topics of collections; `clock` is in seconds.
+        reads the topics of collections. With `may_repeat` the sink may already have events after
+        the stream's position. `clock` is in seconds.
         """
         self._is_ready = is_ready
         self._encoder = encoder
@@ -92,19 +94,21 @@ class Snapshotter:
         self._progress = progress
         self._clock = clock
         self._failing = FailingCollections(new_pause, clock)
-        reader = CollectionReader(client, settings)
+        self._reader = CollectionReader(client, settings)
         self._planner = Planner(
-            client, reader, namespaces, settings, self._is_readable, self._failing.turns
+            client, self._reader, namespaces, settings, self._is_readable, self._failing.turns
         )
         self._reads = ChunkReads(
-            reader, encoder, settings.threads, wake=wake, wait_for_ids=wait_for_ids
+            self._reader, encoder, settings.threads, wake=wake, wait_for_ids=wait_for_ids
         )
         self.rules = rules or ReplacementRules()
-        self._sweep = TopicSweep(reader, encoder, records, self._reads.submit, clock)
+        self._sweep = TopicSweep(self._reader, encoder, records, self._reads.submit, clock)
         self._acknowledged: tuple[ReplacedCollection, ...] = ()
         self._planning: tuple[CollectionSnapshot | None, Future[Plan]] | None = None
         self._round: deque[ChunkRead] = deque()
         self._windows: list[ChunkRead] = []
+        self._may_repeat = may_repeat
+        self._present: Future[ClusterTime] | None = None
         self._point = NEVER
         self._passed = NEVER
         self._scanned = NEVER
@@ -138,9 +142,13 @@ class Snapshotter:
         return bool(self._round) or self._sweep.is_reading
 
     def begin(self, point: ClusterTime) -> None:
-        """Read a round at a point. The output contains all events up to it, and no later events."""
+        """Read a round at a point. The output contains all events up to it, and no later events.
+
+        Reads nothing while events may be repeated (`may_repeat`)."""
         if self._round:
             raise ValueError("a round begins before the previous round is taken")
+        if not self._is_after_repeats(point):
+            return
         self._point = point
         if self._sweep.is_ready:
             self._sweep.begin(point)
@@ -317,8 +325,30 @@ class Snapshotter:
         if self._passed == NEVER:
             return
         room = _WINDOWS * self._settings.threads - len(self._windows)
-        for snapshot, chunk in self._ready(is_plain=True)[: max(0, room)]:
-            self._windows.append(self._reads.read_since(snapshot, chunk, self._passed))
+        ready = self._ready(is_plain=True)[: max(0, room)]
+        if ready and self._is_after_repeats(self._passed):
+            for snapshot, chunk in ready:
+                self._windows.append(self._reads.read_since(snapshot, chunk, self._passed))
+
+    def _is_after_repeats(self, point: ClusterTime) -> bool:
+        """Whether a point is after all events that an earlier sink or process may have published.
+
+        Before that, a read would publish an older state after a newer one, for a consumer that
+        ignores the repeated events."""
+        if not self._may_repeat:
+            return True
+        if self._present is None:
+            self._present = self._reads.submit(self._reader.cluster_time)
+        if not self._present.done():
+            return False
+        try:
+            present = self._present.result()
+        except PyMongoError as error:
+            self._present = None
+            self._handle_failure(error, None)
+            return False
+        self._may_repeat = max(point, self._scanned) < present
+        return not self._may_repeat
 
     def _is_over(self, read: ChunkRead) -> bool:
         if not read.future.done() or read.window is None:

@@ -55,6 +55,9 @@ class Output:
     messages: list[Message] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     rejected: list[Unreadable] = field(default_factory=list)
+    ids: set[bytes] = field(default_factory=set)
+    """Of all messages; with `drops_repeats` each is seen once."""
+    drops_repeats: bool = False
 
     def states(self, topic: str) -> dict[str, list[Any]]:
         """By key the documents in their order; None where one was deleted. A copied document that
@@ -104,7 +107,10 @@ class Pipeline:
         encoder: MongoEncoder = ENCODER,
         clock: Callable[[], float] | None = None,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
+        may_repeat: bool = False,
+        batch_size: int = 0,
     ) -> None:
+        self._options = StreamOptions(await_ms=1, batch_size=batch_size)
         self._client = client
         self._encoder = encoder
         self.output = output or Output()
@@ -119,6 +125,7 @@ class Pipeline:
             new_pause=lambda: RetryPause(0.001, 0.004, 16),
             clock=clock or time.monotonic,
             is_ready=is_ready,
+            may_repeat=may_repeat,
         )
         self._token = token
         self._last_event = ClusterTime(0, 0)
@@ -150,11 +157,8 @@ class Pipeline:
             return
         if self._next is None:
             self._next = self._read()
-        if self.snapshotter.wants_point:
-            point = self._point()
-            if point is not None:
-                self.snapshotter.begin(point)
-                return
+        if self.snapshotter.wants_point and self._begin_round():
+            return
         self._place_reply()
         self._place_chunks()
 
@@ -181,7 +185,7 @@ class Pipeline:
 
     def _open(self) -> StreamCursor:
         opening = Opening() if self._token is None else Opening(start_after=self._token)
-        source = StreamSource(self._client, Scope(), [], StreamOptions(await_ms=1))
+        source = StreamSource(self._client, Scope(), [], self._options)
         return StreamCursor.open(source, opening)
 
     def _read(self) -> Reply:
@@ -198,6 +202,12 @@ class Pipeline:
         reached = _time_of(ahead[0]) if ahead else self._reached
         # Of a time that is the last event's own there may be others.
         return _before(reached) if reached > self._last_event else None
+
+    def _begin_round(self) -> bool:
+        point = self._point()
+        if point is not None:
+            self.snapshotter.begin(point)
+        return self.snapshotter.holds_stream
 
     def _place_reply(self) -> None:
         reply, self._next = self._next, None
@@ -222,7 +232,11 @@ class Pipeline:
         self._store(chunk.progress)
 
     def _add(self, messages: Any) -> None:
-        for topic, key, value, _, _ in messages(0, 2**31):
+        for topic, key, value, headers, _ in messages(0, 2**31):
+            identity = dict(headers)["cdc.id"]
+            if self.output.drops_repeats and identity in self.output.ids:
+                continue
+            self.output.ids.add(identity)
             parsed = None if value is None else json.loads(value)
             self.output.messages.append((topic, key.decode(), parsed))
 

@@ -8,6 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.server.commands import Client
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.bson_documents import IDENTITIES
 from tests.support.mongodb.given_streams import selected_collection
@@ -131,6 +132,39 @@ def test_snapshot_resumes_at_any_step(client: Client) -> None:
         assert by_id == list(shop.a.find(sort={"_id": 1}))
         assert sorted(again.copied("L.shop.b")) == list(range(5))
         assert sorted(again.copied("L.shop.a")) == list(range(14))
+
+
+def test_resumed_snapshot_reads_no_state_older_than_published_changes(client: Client) -> None:
+    """From every stored position, though everything behind it was published. Otherwise a consumer
+    that ignores repeated changes would keep an older state."""
+    shop = client.shop
+    shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
+    settings = SnapshotSettings(chunk_size=2, threads=2)
+    with Pipeline(client, settings=settings) as pipeline:
+        turn = 0
+        while not pipeline.snapshotter.progress.is_idle:
+            pipeline.step()
+            shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
+            turn += 1
+        pipeline.run()
+    output = replace(pipeline.output, drops_repeats=True)
+    final = [{"_id": each["_id"], "n": each["n"]} for each in shop.a.find(sort={"_id": 1})]
+    stored = {place.progress: place for place in output.places if place.token is not None}
+    for place in stored.values():
+        again = replace(output, messages=list(output.messages), ids=set(output.ids), places=[])
+        progress = SnapshotProgress.from_json(place.progress)
+        with Pipeline(
+            client,
+            settings=settings,
+            progress=progress,
+            token=place.token,
+            output=again,
+            may_repeat=True,
+            batch_size=2,
+        ) as pipeline:
+            pipeline.run()
+        last = [states[-1] for states in again.states("L.shop.a").values()]
+        assert sorted(last, key=lambda each: int(each["_id"])) == final
 
 
 def test_snapshot_resumes_at_any_step_of_a_rename(client: Client) -> None:

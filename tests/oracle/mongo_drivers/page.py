@@ -73,7 +73,6 @@ driver specifications wrote these cases; none is in this repository.
 * pip fetches the source archive of pymongo that `requirements/mongo.lock` pins.
 * Go fetches the module of the Go driver that `tests/oracle/mongo_drivers/go/go.mod` pins. It holds
   the integration tests and the specifications' test data.
-* The npm package of the Node driver has no tests.
 
 The server is a replica set of one or three members on loopback and behaves as each release in
 turn. `pymongo.toml` and `go.toml` in `tests/oracle/mongo_drivers` name the cases that fail or are
@@ -91,7 +90,8 @@ def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]], day: date, unexpe
         pieces += [f"\n## Results of {driver.name} {driver.version}\n\n", *_table(runs)]
         pieces += ["\n### Expected failures\n\n", *_failures(runs, driver.expectations)]
         pieces += ["\n### Not run\n\n", *_excluded(driver.expectations)]
-        pieces += ["\n### Run again alone\n\n", *_repeated(runs)]
+        if repeated := list(_repeated(runs)):
+            pieces += ["\n### Run again alone\n\n", *repeated]
     return "".join(pieces).rstrip() + "\n"
 
 
@@ -130,8 +130,6 @@ def _excluded(expectations: Expectations) -> Iterator[str]:
 def _repeated(runs: Sequence[SuiteRun]) -> Iterator[str]:
     found = [(case, run.series) for run in runs for case in run.repeated]
     yield from (f"* `{case}`, {series}\n" for case, series in found)
-    if not found:
-        yield "None.\n"
 
 
 def _table_of_reasons(found: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:

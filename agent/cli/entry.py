@@ -5,26 +5,17 @@ configuration, 3 another instance uses the same directories, 4 Kafka, the node o
 registry denied access, 1 any other error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
-from agent.cli.dump import dump
-from agent.cli.offsets import offsets
-from agent.cli.quarantine import quarantine
-from agent.cli.size import size
-from agent.cli.snapshot import snapshot
-from agent.cli.truncations import truncations
-from agent.cli.verify import verify
-from agent.config.document import configuration_document
+import click
+
 from agent.config.loader import AgentConfig, directory_problems, load_config
 from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError
-from sidecar.cli.config import config_group
 from sidecar.cli.entry import agent_group, run_command_line
-from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation
-from sidecar.cli.offsets import start_problems as offset_problems
 from sidecar.cli.running import run_command
 from sidecar.errors import ConfigError
 from sidecar.process.lifecycle import Service
@@ -32,6 +23,7 @@ from sidecar.process.lifecycle import Service
 if TYPE_CHECKING:
     from agent.check.probe import AgentProbe
     from sidecar.check.check import Check
+    from sidecar.cli.findings import ProbeOf
 
 
 def _create_service(config: AgentConfig) -> Service:
@@ -51,6 +43,8 @@ def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
 
 def start_problems(config: AgentConfig) -> list[str]:
     """Returns a message for each unusable directory, state file, schema file and address."""
+    from sidecar.cli.offsets import start_problems as offset_problems
+
     properties = config.properties
     problems = offset_problems(properties, directory_problems(config), config.state_stores)
     if properties.schema_file is None:
@@ -72,16 +66,26 @@ run = run_command(
     service_name=SERVICE_NAME,
     quiet=("cassandra", "opentelemetry"),
 )
-check = check_command("Check the node, the broker and the directories.", _checks)
-config = config_group(configuration_document, "docs/reference/configuration.md")
 
 
-agent = agent_group(
-    "agent",
-    __doc__,
-    run,
-    (config, check, offsets, quarantine, snapshot, truncations, dump, verify, size),
-)
+def _commands() -> Iterable[click.Command]:
+    from agent.cli.dump import dump
+    from agent.cli.offsets import offsets
+    from agent.cli.quarantine import quarantine
+    from agent.cli.size import size
+    from agent.cli.snapshot import snapshot
+    from agent.cli.truncations import truncations
+    from agent.cli.verify import verify
+    from agent.config.document import configuration_document
+    from sidecar.cli.config import config_group
+    from sidecar.cli.findings import check_command
+
+    check = check_command("Check the node, the broker and the directories.", _checks)
+    config = config_group(configuration_document, "docs/reference/configuration.md")
+    return config, check, offsets, quarantine, snapshot, truncations, dump, verify, size
+
+
+agent = agent_group("agent", __doc__, run, _commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

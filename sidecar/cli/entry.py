@@ -3,7 +3,8 @@
 import shlex
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,15 +12,12 @@ import click
 from click.shell_completion import get_completion_class
 
 from cdc_extension import __version__
-from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import (
     Invocation,
     configuration_options,
     debug_option,
     invocation_of,
 )
-from sidecar.cli.output import ErrorReport, print_json
-from sidecar.cli.status import status_command
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
 from sidecar.properties.show import runnable
@@ -30,13 +28,49 @@ _INTERRUPTED = 130
 _CONFIGURATION_SUFFIXES = (".conf", ".json", ".properties")
 
 
-def agent_group(
-    name: str, about: str, run: click.Command, commands: Iterable[click.Command]
-) -> click.Group:
-    """Create the command line `name` with the help `about`: the default command `run`, the shared
-    commands, and the agent's own `commands`."""
+Commands = Callable[[], Iterable[click.Command]]
 
-    @click.group(name, help=about, invoke_without_command=True, context_settings=CONTEXT_SETTINGS)
+
+class AgentGroup(click.Group):
+    """Loads the commands beside `run` when one is needed: a running agent needs none of their
+    libraries."""
+
+    def __init__(self, name: str, *, load: Commands, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._load = load
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        self._load_all()
+        return super().list_commands(context)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.commands:
+            self._load_all()
+        return super().get_command(context, name)
+
+    def _load_all(self) -> None:
+        for command in self._load():
+            self.add_command(command)
+
+
+def agent_group(name: str, about: str, run: click.Command, load: Commands) -> AgentGroup:
+    """Create the command line `name` with the help `about`: the default command `run`, the shared
+    commands, and the agent's own commands, which `load` returns."""
+
+    def load_all() -> Iterable[click.Command]:
+        from sidecar.cli.fleet import fleet
+        from sidecar.cli.status import status_command
+
+        return status_command(), fleet, completion_command(name), *load()
+
+    @click.group(
+        name,
+        AgentGroup,
+        load=cache(load_all),
+        help=about,
+        invoke_without_command=True,
+        context_settings=CONTEXT_SETTINGS,
+    )
     @click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")
     @debug_option
     @configuration_options
@@ -44,8 +78,7 @@ def agent_group(
     def group(context: click.Context) -> None:
         _begin(context, run)
 
-    for command in (run, status_command(), fleet, *commands, completion_command(name)):
-        group.add_command(command)
+    group.add_command(run)
     return group
 
 
@@ -135,6 +168,8 @@ def _exit_with(
 
 
 def _print_error(sentences: Sequence[str], code: int) -> None:
+    from sidecar.cli.output import ErrorReport, print_json
+
     print_json(ErrorReport("\n".join(sentences), code, tuple(sentences)))
 
 

@@ -54,8 +54,10 @@ The schemas follow JSON Schema 2020-12. `commands` has the schema of each comman
 
 def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
     """All commands that are no groups, with their names, such as `offsets show`."""
-    for name, command in sorted(group.commands.items()):
-        if command.hidden:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
             continue
         if isinstance(command, click.Group):
             yield from commands(command, f"{prefix}{name} ")

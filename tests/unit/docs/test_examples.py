@@ -79,7 +79,9 @@ def problem(program: str, words: list[str]) -> str | None:
         if word.startswith("-"):
             if word.split("=")[0] not in options:
                 return word
-        elif isinstance(command, click.Group) and (found := command.commands.get(word)):
+        elif isinstance(command, click.Group) and (
+            found := command.get_command(click.Context(command), word)
+        ):
             command = found
             options |= {
                 name for each in command.params for name in (*each.opts, *each.secondary_opts)

@@ -92,6 +92,9 @@ def order(value: Any) -> bytes:
 def folded(value: Any) -> Any:
     """What a collation of strength 2 compares instead: texts without regard to case."""
     match value:
+        case Code():
+            # A subclass of `str`, which collations leave alone.
+            return value
         case str():
             return value.casefold()
         case Mapping():

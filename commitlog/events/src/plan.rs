@@ -111,10 +111,17 @@ impl TablePlan {
             .collect();
         let shows_all = !left_out.contains(&true);
         let topic = format.topic(&table.keyspace, &table.name);
-        let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
-            .then(|| Box::new(AvroPlan::new(table, &left_out, &topic, epoch, format)));
+        let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro).then(|| {
+            Box::new(AvroPlan::new(
+                table, &shown, &left_out, &topic, epoch, format,
+            ))
+        });
         let protobuf = (format.key == Encoding::Protobuf || format.value == Encoding::Protobuf)
-            .then(|| Box::new(ProtobufPlan::new(table, &left_out, &topic, epoch, format)));
+            .then(|| {
+                Box::new(ProtobufPlan::new(
+                    table, &shown, &left_out, &topic, epoch, format,
+                ))
+            });
         let encoding = KeyValueEncoding::new(table, &shown, &left_out, format).map(Box::new);
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));

@@ -6,17 +6,6 @@ use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
 use commitlog_core::schema::{Column, Table};
 use event_encoding::avro_names::NameAdjustment;
 
-/// Namespace of the schemas of Debezium's connector.
-pub(crate) const NAMESPACE: &str = "io.debezium.connector.cassandra";
-
-/// Returns the namespace of a table's schemas; `table` has its original names.
-pub(crate) fn table_namespace(table: &Table, prefix: &str, names: NameAdjustment) -> String {
-    let parts = [NAMESPACE, prefix, &table.keyspace, &table.name];
-    let parts = parts.iter().flat_map(|part| part.split('.'));
-    let parts: Vec<String> = parts.map(|part| names.adjust(part)).collect();
-    parts.join(".")
-}
-
 /// Adjusts the names of a table's columns and of the fields of its user types.
 pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
     if names == NameAdjustment::None {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use commitlog_core::schema::parse_cql;
 use commitlog_events::format::EventFormat;
-use commitlog_events::snapshot::{PageRequest, SnapshotEncoder};
+use commitlog_events::snapshot::{ElementTimes, PageRequest, SnapshotEncoder};
 use commitlog_events::token::{position_of, token_of};
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ const DDL: &str = "CREATE TYPE ks.place (street text, number int);
 CREATE TABLE ks.t (k int, c int, st text static, v int, l list<int>, s set<int>, m map<text, int>,
   p place, PRIMARY KEY (k, c)) WITH ID = 5a1c0000-0000-1000-8000-000000000001 AND cdc = true;";
 
-fn encoder(ddl: &str, has_element_times: bool) -> SnapshotEncoder {
+fn encoder(ddl: &str, element_times: ElementTimes) -> SnapshotEncoder {
     let schema = parse_cql(ddl).expect("a schema");
     let format = Arc::new(EventFormat {
         cells: true,
@@ -24,7 +24,7 @@ fn encoder(ddl: &str, has_element_times: bool) -> SnapshotEncoder {
     SnapshotEncoder::new(
         tables.first().expect("one table"),
         &format,
-        has_element_times,
+        element_times,
         1,
     )
 }
@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn any_body_yields_events_or_an_error(body in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = encoder(DDL, false).encode(&request(&body), 0);
+        let _ = encoder(DDL, ElementTimes::Unknown).encode(&request(&body), 0);
     }
 
     #[test]
@@ -67,7 +67,7 @@ proptest! {
             prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 20)
     ) {
         let body = page(&cells);
-        let mut encoder = encoder(DDL, true);
+        let mut encoder = encoder(DDL, ElementTimes::Selected);
         if let Ok(batch) = encoder.encode(&request(&body), 0) {
             prop_assert_eq!(batch.mutations, 1);
             prop_assert!(batch.end_position >= batch.start_position);
@@ -79,7 +79,7 @@ proptest! {
         cells in prop::collection::vec(
             prop::option::of(prop::collection::vec(any::<u8>(), 0..12)), 3)
     ) {
-        let mut encoder = encoder(COUNTERS, true);
+        let mut encoder = encoder(COUNTERS, ElementTimes::Selected);
         if let Ok(batch) = encoder.encode(&request(&page(&cells)), 0) {
             prop_assert_eq!(batch.mutations, 1);
         }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use commitlog_core::schema::TableId;
-use commitlog_events::snapshot::{self, PageRequest, SnapshotError};
+use commitlog_events::snapshot::{self, ElementTimes, PageRequest, SnapshotError};
 use event_encoding_python::schema_ids::Unregistered;
 use pyo3::prelude::*;
 
@@ -38,6 +38,11 @@ impl SnapshotEncoder {
         let table = table.ok_or_else(|| {
             SchemaError::new_err(format!("schema: there is no table with the id {table_id}"))
         })?;
+        let element_times = if element_times {
+            ElementTimes::Selected
+        } else {
+            ElementTimes::Unknown
+        };
         Ok(Self(Mutex::new(snapshot::SnapshotEncoder::new(
             table,
             &event_format.0,

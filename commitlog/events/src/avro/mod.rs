@@ -2,8 +2,10 @@
 //! (`docs/reference/avro.md`).
 
 mod plan;
+mod schema;
 pub(crate) mod time_varint;
 pub(crate) mod value;
 
 pub(crate) use plan::after_fields;
-pub use plan::{AfterField, AvroPlan, ConfluentHeaders, string};
+pub use plan::{AvroPlan, ConfluentHeaders, string};
+pub use schema::AfterField;

@@ -5,25 +5,14 @@ use std::sync::Arc;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
-use crate::connect::{Dialect, TableSchema};
+use super::schema::{AfterField, SchemaWriter};
 use crate::format::EventFormat;
 use crate::static_fragment::StaticFragment;
 use crate::table_names::{adjust_table, columns_of};
 use event_encoding::avro::{ConfluentHeader, varint};
-use event_encoding::connect::Schema;
+use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
-
-/// A column as a field of `after`.
-#[derive(Debug, Clone)]
-pub struct AfterField {
-    /// Unique among the fields, even if a column was dropped and re-added with a different type.
-    pub name: String,
-    /// Whether the record contains `removed` or `shards`.
-    pub has_more: bool,
-    /// Whether the column is excluded, so that the schema has no such field.
-    pub is_left_out: bool,
-}
 
 /// The prepared schemas and bytes of a table.
 pub struct AvroPlan {
@@ -51,45 +40,53 @@ pub struct ConfluentHeaders {
 }
 
 impl AvroPlan {
-    /// `left_out` marks the excluded [`Table::columns`].
+    /// `shown` is the table with adjusted names; `left_out` marks the excluded [`Table::columns`].
     pub fn new(
         table: &Arc<Table>,
+        shown: &Arc<Table>,
         left_out: &[bool],
         topic: &str,
         epoch: Option<i64>,
         format: &EventFormat,
     ) -> Self {
-        let renamed = adjust_table(format.names.for_avro(), table);
+        let adjustment = format.names.for_avro();
+        let renamed = match format.names {
+            NameAdjustment::None => adjust_table(adjustment, table),
+            _ => Arc::clone(shown),
+        };
         let fields = after_fields(&renamed, left_out);
         let keys = renamed.partition_key.len() + renamed.clustering.len();
-        let schema = || TableSchema::new(table, format, format.modes, Dialect::Avro);
-        let columns = || {
-            let columns = columns_of(&renamed).zip(&fields);
-            let columns = columns.filter(|(_, field)| !field.is_left_out);
-            columns.map(|(column, field)| (field.name.as_str(), column))
-        };
-        let unregistered = |part, schema: Schema| UnregisteredSchema {
-            part,
-            topic: topic.to_owned(),
-            record: schema.name().to_owned(),
-            schema: schema.plain_avro().to_string().into(),
-            language: SchemaLanguage::Avro,
-        };
+        let key_names: Vec<String> = fields.iter().take(keys).map(|f| f.name.clone()).collect();
+        let writer = || SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment);
         let mut schemas = Vec::new();
         if format.key == Encoding::Avro {
-            let schema = schema().key(columns().take(keys));
-            schemas.push(unregistered(MessagePart::Key, schema));
+            schemas.push(UnregisteredSchema {
+                part: MessagePart::Key,
+                topic: topic.to_owned(),
+                record: writer().record_name("Key"),
+                schema: writer().key(&renamed, &key_names).into(),
+                language: SchemaLanguage::Avro,
+            });
         }
         if format.value == Encoding::Avro {
-            let schema = schema().value(columns(), format.cells);
-            schemas.push(unregistered(MessagePart::Value, schema));
+            let columns = columns_of(&renamed).zip(&fields);
+            let columns = columns.filter(|(_, field)| !field.is_left_out);
+            schemas.push(UnregisteredSchema {
+                part: MessagePart::Value,
+                topic: topic.to_owned(),
+                record: writer().record_name("Envelope"),
+                schema: writer().value(columns, format.cells, format.layout).into(),
+                language: SchemaLanguage::Avro,
+            });
         }
         let mut source_table = string(&[&table.keyspace, &table.name]);
         if format.layout.has_epoch() {
             // The union branch: null or a number.
-            push_varint(&mut source_table, i64::from(epoch.is_some()));
+            let (bytes, length) = varint(i64::from(epoch.is_some()));
+            source_table.extend_from_slice(bytes.get(..length).unwrap_or_default());
             if let Some(epoch) = epoch {
-                push_varint(&mut source_table, epoch);
+                let (bytes, length) = varint(epoch);
+                source_table.extend_from_slice(bytes.get(..length).unwrap_or_default());
             }
         }
         let names = table
@@ -108,16 +105,12 @@ impl AvroPlan {
     }
 }
 
-fn push_varint(out: &mut Vec<u8>, number: i64) {
-    let (bytes, length) = varint(number);
-    out.extend_from_slice(bytes.get(..length).unwrap_or_default());
-}
-
 /// Encodes strings as Avro, one after the other.
 pub fn string(texts: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for text in texts {
-        push_varint(&mut out, text.len() as i64);
+        let (bytes, length) = varint(text.len() as i64);
+        out.extend_from_slice(bytes.get(..length).unwrap_or_default());
         out.extend_from_slice(text.as_bytes());
     }
     out

@@ -3,19 +3,33 @@ use commitlog_core::cql_type::CqlType;
 use super::{END, NULL, write_nullable, write_value};
 use crate::value::{Result, ValueReader};
 
-/// Writes the elements of a list or set, or key, value, key, value … of a map, then the end, so that
-/// a prefix sorts first (`ListType`, `SetType`, `MapType`).
-pub(super) fn write_collection<const N: usize>(
+/// Writes the elements, then the end, so that a prefix sorts first (`ListType`, `SetType`).
+pub(super) fn write_list(
     out: &mut Vec<u8>,
     ty: &CqlType,
-    types: [&CqlType; N],
+    element: &CqlType,
     bytes: &[u8],
 ) -> Result<()> {
     let mut reader = ValueReader::new(ty, bytes);
     for _ in 0..reader.read_count()? {
-        for ty in types {
-            write_nullable(out, ty, reader.read_element()?)?;
-        }
+        write_nullable(out, element, reader.read_element()?)?;
+    }
+    out.push(END);
+    reader.finish()
+}
+
+/// Writes key, value, key, value …, then the end (`MapType`).
+pub(super) fn write_map(
+    out: &mut Vec<u8>,
+    ty: &CqlType,
+    key: &CqlType,
+    value: &CqlType,
+    bytes: &[u8],
+) -> Result<()> {
+    let mut reader = ValueReader::new(ty, bytes);
+    for _ in 0..reader.read_count()? {
+        write_nullable(out, key, reader.read_element()?)?;
+        write_nullable(out, value, reader.read_element()?)?;
     }
     out.push(END);
     reader.finish()

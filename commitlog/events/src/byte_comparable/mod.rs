@@ -128,9 +128,9 @@ fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Resu
 fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::List(element) | CqlType::Set(element) => {
-            composite::write_collection(out, ty, [element], bytes)
+            composite::write_list(out, ty, element, bytes)
         }
-        CqlType::Map(key, value) => composite::write_collection(out, ty, [key, value], bytes),
+        CqlType::Map(key, value) => composite::write_map(out, ty, key, value, bytes),
         CqlType::Tuple(fields) => composite::write_fields(out, ty, fields, bytes),
         CqlType::Udt(user_type) => {
             let fields = user_type.fields.iter().map(|field| &field.cql_type);

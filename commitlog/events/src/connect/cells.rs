@@ -1,11 +1,11 @@
 //! The schema of the member `cells`. Members that do not apply are absent, which Connect reads as
 //! null.
 
-use super::named::{Dialect, ours, uuid};
+use super::named::{ours, uuid};
 use event_encoding::connect::{Schema, Shape};
 
 /// Builds the schema of `cells`.
-pub fn cells(dialect: Dialect) -> Schema {
+pub fn cells() -> Schema {
     let times = |name: &str, has_ttl: bool| {
         let mut fields = vec![("ts", Schema::new(Shape::Int64))];
         if has_ttl {
@@ -23,19 +23,18 @@ pub fn cells(dialect: Dialect) -> Schema {
             ("ldt", Schema::new(Shape::Int64).optional()),
         ],
     );
-    let mut cell = vec![
-        ("col", Schema::new(Shape::String)),
-        ("path", bytes()),
-        ("key", bytes()),
-        ("ttl", Schema::new(Shape::Int32).optional()),
-        ("ldt", Schema::new(Shape::Int64).optional()),
-        ("val", bytes()),
-    ];
-    let place = match dialect {
-        Dialect::Connect => 1,
-        Dialect::Avro => 3,
-    };
-    cell.insert(place, ("ts", Schema::new(Shape::Int64)));
+    let cell = ours(
+        "Cell",
+        vec![
+            ("col", Schema::new(Shape::String)),
+            ("ts", Schema::new(Shape::Int64)),
+            ("path", bytes()),
+            ("key", bytes()),
+            ("ttl", Schema::new(Shape::Int32).optional()),
+            ("ldt", Schema::new(Shape::Int64).optional()),
+            ("val", bytes()),
+        ],
+    );
     let fields = vec![
         ("kind", Schema::new(Shape::String)),
         ("id", uuid()),
@@ -48,19 +47,20 @@ pub fn cells(dialect: Dialect) -> Schema {
         ("live", times("Liveness", true).optional()),
         ("del", times("Deletion", false).optional()),
         ("cdel", Schema::array(deletion).optional()),
-        ("cell", Schema::array(ours("Cell", cell)).optional()),
+        ("cell", Schema::array(cell).optional()),
     ];
     ours("Cells", fields).optional()
 }
 
-/// Builds the fields of one counter shard.
-pub fn shard_fields() -> Vec<(&'static str, Schema)> {
-    vec![
+/// Builds the schema of one counter shard.
+pub fn shard() -> Schema {
+    let fields = vec![
         ("id", uuid()),
         ("clock", Schema::new(Shape::Int64)),
         ("count", Schema::new(Shape::Int64)),
         ("kind", Schema::new(Shape::String).optional()),
         ("delta", Schema::new(Shape::Int64).optional()),
         ("since", Schema::new(Shape::Int64).optional()),
-    ]
+    ];
+    ours("Shard", fields)
 }

@@ -10,7 +10,5 @@ mod plan;
 mod struct_text;
 mod table;
 
-pub(crate) use named::Dialect;
 pub(crate) use plan::{KeyValueEncoding, PartEncoding};
 pub(crate) use struct_text::write_text;
-pub(crate) use table::TableSchema;

@@ -3,16 +3,7 @@
 use event_encoding::connect::{Schema, Shape};
 
 /// Namespace of records that Debezium does not define.
-pub const OURS: &str = "cdc_sidecar";
-
-/// Which conventions schemas follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// Kafka Connect's, with Debezium's names and versions.
-    Connect,
-    /// This project's Avro, whose names are adjusted.
-    Avro,
-}
+const OURS: &str = "cdc_sidecar";
 
 /// Builds a schema with one of Debezium's semantic types.
 pub fn meaning(shape: Shape, name: &str) -> Schema {

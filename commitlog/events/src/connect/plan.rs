@@ -1,12 +1,13 @@
 //! Encodings that are prepared once for each table whose keys or values are not plain JSON.
 
-use commitlog_core::row::Row;
-use commitlog_core::schema::{Column, Table};
+use std::sync::Arc;
 
-use super::named::Dialect;
-use super::table::TableSchema;
+use commitlog_core::row::Row;
+use commitlog_core::schema::Table;
+
+use super::table::TableSchemas;
 use crate::event::Content;
-use crate::format::EventFormat;
+use crate::format::{EventFormat, Layout};
 use crate::value::ValueModes;
 use event_encoding::connect::Schema;
 use event_encoding::encoding::Encoding;
@@ -15,7 +16,15 @@ use event_encoding::encoding::Encoding;
 pub struct KeyValueEncoding {
     pub key: PartEncoding,
     pub value: PartEncoding,
+    table: Arc<Table>,
+    /// The table with its names in events.
+    shown: Arc<Table>,
+    /// Marks the excluded [`Table::columns`].
+    left_out: Vec<bool>,
     has_dropped: bool,
+    has_cells: bool,
+    prefix: String,
+    layout: Layout,
 }
 
 /// The encoding of a key or a value.
@@ -57,11 +66,10 @@ impl PartEncoding {
 }
 
 impl KeyValueEncoding {
-    /// `shown` is the table with its names in events; `left_out` marks the excluded
-    /// [`Table::columns`]. Returns `None` if key and value are plain JSON with the same modes.
+    /// Returns `None` if key and value are plain JSON with the same modes.
     pub fn new(
-        table: &Table,
-        shown: &Table,
+        table: &Arc<Table>,
+        shown: &Arc<Table>,
         left_out: &[bool],
         format: &EventFormat,
     ) -> Option<Self> {
@@ -70,20 +78,31 @@ impl KeyValueEncoding {
         if is_plain && key_modes == value_modes {
             return None;
         }
-        let schema = |modes| TableSchema::new(table, format, modes, Dialect::Connect);
+        let schemas = |modes| TableSchemas {
+            table,
+            prefix: &format.topic_prefix,
+            modes,
+            layout: format.layout,
+        };
         let keys = || shown.partition_key.iter().chain(&shown.clustering);
-        let present = shown.columns.iter().zip(left_out);
-        let present = present
-            .filter(|(column, is_left_out)| !**is_left_out && column.dropped_at_us.is_none());
-        let columns = keys().chain(present.map(|(column, _)| column)).map(by_name);
+        let present = || {
+            let columns = shown.columns.iter().zip(left_out);
+            let present = columns
+                .filter(|(column, is_left_out)| !**is_left_out && column.dropped_at_us.is_none());
+            keys().chain(present.map(|(column, _)| column))
+        };
         Some(Self {
-            key: PartEncoding::new(format.key, key_modes, |modes| {
-                schema(modes).key(keys().map(by_name))
-            }),
+            key: PartEncoding::new(format.key, key_modes, |modes| schemas(modes).key(keys())),
             value: PartEncoding::new(format.value, value_modes, |modes| {
-                schema(modes).value(columns, format.cells)
+                schemas(modes).value(present(), format.cells)
             }),
+            table: Arc::clone(table),
+            shown: Arc::clone(shown),
+            left_out: left_out.to_vec(),
             has_dropped: table.columns.iter().any(|c| c.dropped_at_us.is_some()),
+            has_cells: format.cells,
+            prefix: format.topic_prefix.clone(),
+            layout: format.layout,
         })
     }
 
@@ -97,12 +116,7 @@ impl KeyValueEncoding {
 
     /// Returns the columns of an event in member order, as indexes in [`Table::columns`]. `None` if
     /// it contains no dropped column, so that the prepared schema fits.
-    pub fn columns_with_dropped(
-        &self,
-        table: &Table,
-        is_left_out: impl Fn(u32) -> bool,
-        content: &Content<'_, '_>,
-    ) -> Option<Vec<u32>> {
+    pub fn columns_with_dropped(&self, content: &Content<'_, '_>) -> Option<Vec<u32>> {
         let Content::Write(row) = content else {
             return None;
         };
@@ -111,16 +125,17 @@ impl KeyValueEncoding {
         }
         let mut columns: Vec<u32> = Vec::new();
         let mut has_dropped = false;
-        for (index, column) in (0_u32..).zip(&table.columns) {
+        for (index, column) in (0_u32..).zip(&self.table.columns) {
             let is_written = says_something(row, index);
-            if is_left_out(index) || column.dropped_at_us.is_some() && !is_written {
+            let is_left_out = self.left_out.get(index as usize).copied().unwrap_or(false);
+            if is_left_out || column.dropped_at_us.is_some() && !is_written {
                 continue;
             }
             has_dropped |= column.dropped_at_us.is_some();
             // The member is the version of the column that was written; of two written versions,
             // the later one.
             let namesake = columns.iter().position(|other| {
-                let other = table.columns.get(*other as usize);
+                let other = self.table.columns.get(*other as usize);
                 other.is_some_and(|other| other.name == column.name)
             });
             match namesake {
@@ -134,22 +149,19 @@ impl KeyValueEncoding {
     }
 
     /// Builds the schema of values with these columns.
-    pub fn value_schema(
-        &self,
-        (table, shown): (&Table, &Table),
-        format: &EventFormat,
-        columns: &[u32],
-    ) -> Schema {
+    pub fn value_schema(&self, columns: &[u32]) -> Schema {
+        let schemas = TableSchemas {
+            table: &self.table,
+            prefix: &self.prefix,
+            modes: self.value.modes,
+            layout: self.layout,
+        };
+        let shown = &self.shown;
         let keys = shown.partition_key.iter().chain(&shown.clustering);
         let columns = columns.iter();
         let columns = columns.filter_map(|index| shown.columns.get(*index as usize));
-        let schema = TableSchema::new(table, format, self.value.modes, Dialect::Connect);
-        schema.value(keys.chain(columns).map(by_name), format.cells)
+        schemas.value(keys.chain(columns), self.has_cells)
     }
-}
-
-fn by_name(column: &Column) -> (&str, &Column) {
-    (&column.name, column)
 }
 
 fn says_something(row: &Row<'_>, column: u32) -> bool {

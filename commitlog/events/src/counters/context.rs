@@ -1,6 +1,11 @@
 //! Counter contexts: the content of counter cells (`CounterContext`, format notes §6.4).
 
-use crate::value::{Result, split_context};
+use commitlog_core::cql_type::CqlType;
+
+use crate::value::{Result, ValueError};
+
+/// Bytes of one shard: counter id, clock, count.
+const SHARD_BYTES: usize = 32;
 
 /// What the count of a shard means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +29,15 @@ pub struct Shard {
 
 /// Reads the shards of a context: a leader writes one, a read repair may send several.
 pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>> {
-    let (header, shards) = split_context(context)?;
+    let expected = "2 + 2 for each header entry + 32 for each shard";
+    let error = || ValueError::length(&CqlType::Counter, expected, context.len());
+    let (entries, rest) = context.split_first_chunk().ok_or_else(error)?;
+    // A negative entry count means that local shards are to be cleared; its magnitude is the count.
+    let entries = usize::from(i16::from_be_bytes(*entries).unsigned_abs());
+    let (header, shards) = rest.split_at_checked(entries * 2).ok_or_else(error)?;
+    if shards.len() % SHARD_BYTES != 0 {
+        return Err(error());
+    }
     let kind = |index: usize| {
         let elements = header.chunks_exact(2).filter_map(|pair| pair.first_chunk());
         elements
@@ -41,17 +54,20 @@ pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>> {
             })
             .unwrap_or(ShardKind::Remote)
     };
-    let shards = shards.enumerate().filter_map(|(index, bytes)| {
-        let (counter_id, rest) = bytes.split_first_chunk()?;
-        let (clock, rest) = rest.split_first_chunk()?;
-        Some(Shard {
-            counter_id: *counter_id,
-            clock: i64::from_be_bytes(*clock),
-            count: i64::from_be_bytes(*rest.first_chunk()?),
-            kind: kind(index),
+    let shards = shards.chunks_exact(SHARD_BYTES).enumerate();
+    shards
+        .map(|(index, bytes)| {
+            let (counter_id, rest) = bytes.split_first_chunk().ok_or_else(error)?;
+            let (clock, rest) = rest.split_first_chunk().ok_or_else(error)?;
+            let count = rest.first_chunk().ok_or_else(error)?;
+            Ok(Shard {
+                counter_id: *counter_id,
+                clock: i64::from_be_bytes(*clock),
+                count: i64::from_be_bytes(*count),
+                kind: kind(index),
+            })
         })
-    });
-    Ok(shards.collect())
+        .collect()
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ use commitlog_core::row::{Cell, CellState, Row};
 
 use crate::event::Content;
 use crate::plan::TablePlan;
-use crate::value::json::write_integer;
-use crate::value::{Result, write_uuid};
+use crate::value::Result;
 use context::{ShardKind, read_shards};
 use history::{CellPlace, Growth};
 
@@ -145,11 +144,11 @@ pub(crate) fn kind_name(kind: ShardKind) -> Option<&'static str> {
 
 fn write_shard(out: &mut Vec<u8>, CounterDelta { shard, growth }: &CounterDelta) {
     out.extend_from_slice(b"{\"id\":\"");
-    write_uuid(out, shard.counter_id);
+    write_uuid(out, &shard.counter_id);
     out.extend_from_slice(b"\",\"clock\":");
-    write_integer(out, shard.clock);
+    write_number(out, shard.clock);
     out.extend_from_slice(b",\"count\":");
-    write_integer(out, shard.count);
+    write_number(out, shard.count);
     if let Some(kind) = kind_name(shard.kind) {
         out.extend_from_slice(b",\"kind\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -157,9 +156,18 @@ fn write_shard(out: &mut Vec<u8>, CounterDelta { shard, growth }: &CounterDelta)
     }
     if let Some(growth) = growth {
         out.extend_from_slice(b",\"delta\":");
-        write_integer(out, growth.delta);
+        write_number(out, growth.delta);
         out.extend_from_slice(b",\"since\":");
-        write_integer(out, growth.since);
+        write_number(out, growth.since);
     }
     out.push(b'}');
+}
+
+fn write_number(out: &mut Vec<u8>, number: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn write_uuid(out: &mut Vec<u8>, id: &[u8; 16]) {
+    let id = commitlog_core::schema::TableId(*id);
+    out.extend_from_slice(id.to_string().as_bytes());
 }

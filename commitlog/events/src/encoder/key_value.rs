@@ -2,14 +2,12 @@
 
 use commitlog_core::schema::TableId;
 
-use super::Scratch;
 use super::avro::AvroEncoder;
 use super::json::JsonEncoder;
 use super::protobuf::ProtobufEncoder;
-use super::visitor::{EventVisitor, Written};
 use super::walk::Walk;
+use super::{Scratch, visitor::Written};
 use crate::avro::ConfluentHeaders;
-use crate::avro::time_varint::TimeVarint;
 use crate::connect::{KeyValueEncoding, PartEncoding, write_text};
 use crate::event_writer::{EventWriter, more_room};
 use crate::plan::TablePlan;
@@ -55,9 +53,9 @@ impl KeyValueEncoder<'_, '_> {
             return Ok(None);
         };
         let value = if encoding.value.encoding == Encoding::Avro {
-            binary_value(self.walk, self.avro(), room)?
+            self.avro_value(room)?
         } else if encoding.value.encoding == Encoding::Protobuf {
-            binary_value(self.walk, self.protobuf(), room)?
+            self.protobuf_value(room)?
         } else if encoding.key.is_json() && encoding.key.modes == encoding.value.modes {
             let start = encoding.key.envelope.len();
             let end = key.len().saturating_sub(closing(&encoding.key).len());
@@ -112,11 +110,7 @@ impl KeyValueEncoder<'_, '_> {
         let walk = self.walk;
         let whole = room.len();
         let mut out = EventWriter::new(room);
-        let dropped = encoding.columns_with_dropped(
-            &self.plan.table,
-            |column| self.plan.is_left_out(column),
-            walk.content,
-        );
+        let dropped = encoding.columns_with_dropped(walk.content);
         match (part.encoding, &dropped) {
             (Encoding::Text, _) => {
                 let mut encoder = self.json(part.modes);
@@ -128,13 +122,7 @@ impl KeyValueEncoder<'_, '_> {
                 let mut text = Vec::with_capacity(json.len());
                 match dropped {
                     Some(columns) => {
-                        let format = &walk.context.format;
-                        let schema = encoding.value_schema(
-                            (&self.plan.table, &self.plan.shown),
-                            format,
-                            &columns,
-                        );
-                        write_text(&mut text, &schema, &json);
+                        write_text(&mut text, &encoding.value_schema(&columns), &json);
                     }
                     None => write_text(&mut text, &part.schema, &json),
                 }
@@ -159,16 +147,33 @@ impl KeyValueEncoder<'_, '_> {
         Ok(Some(start.saturating_add(value)))
     }
 
+    fn avro_value(&mut self, room: &mut [u8]) -> Length {
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let walk = self.walk;
+        if let Some(mut encoder) = self.avro() {
+            out = walk.value(&mut encoder, out)?;
+        }
+        Ok(length(whole, &out))
+    }
+
+    fn protobuf_value(&mut self, room: &mut [u8]) -> Length {
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let walk = self.walk;
+        if let Some(mut encoder) = self.protobuf() {
+            out = walk.value(&mut encoder, out)?;
+        }
+        Ok(length(whole, &out))
+    }
+
     /// Returns the envelope of a value with dropped columns.
     fn envelope_with(&mut self, encoding: &KeyValueEncoding, columns: &[u32]) -> &[u8] {
         let last = &mut self.scratch.envelope;
         let table = self.plan.table.id;
         let is_last = last.columns.as_ref();
         if !is_last.is_some_and(|(last_table, shown)| *last_table == table && shown == columns) {
-            let format = &self.walk.context.format;
-            let schema =
-                encoding.value_schema((&self.plan.table, &self.plan.shown), format, columns);
-            last.bytes = schema.json_envelope();
+            last.bytes = encoding.value_schema(columns).json_envelope();
             last.columns = Some((table, columns.to_vec()));
         }
         &last.bytes
@@ -185,41 +190,26 @@ impl KeyValueEncoder<'_, '_> {
     }
 
     fn avro(&mut self) -> Option<AvroEncoder<'_>> {
-        Some(AvroEncoder {
-            avro: self.plan.avro.as_deref()?,
-            scratch: self.scratch,
-            context: self.walk.context,
-            plan: self.plan,
-            headers: self.headers,
-            source_middle: self.source_middle,
-            time: TimeVarint::from_us(0),
-        })
+        Some(AvroEncoder::new(
+            self.scratch,
+            self.walk.context,
+            self.plan,
+            self.plan.avro.as_deref()?,
+            self.headers,
+            self.source_middle,
+        ))
     }
 
     fn protobuf(&mut self) -> Option<ProtobufEncoder<'_>> {
-        Some(ProtobufEncoder {
-            protobuf: self.plan.protobuf.as_deref()?,
-            scratch: self.scratch,
-            context: self.walk.context,
-            plan: self.plan,
-            headers: self.headers,
-            source_middle: self.source_middle,
-        })
+        Some(ProtobufEncoder::new(
+            self.scratch,
+            self.walk.context,
+            self.plan,
+            self.plan.protobuf.as_deref()?,
+            self.headers,
+            self.source_middle,
+        ))
     }
-}
-
-/// Encodes an Avro or Protobuf value.
-fn binary_value<'w>(
-    walk: Walk<'_, '_>,
-    encoder: Option<impl EventVisitor<'w>>,
-    room: &mut [u8],
-) -> Length {
-    let whole = room.len();
-    let mut out = EventWriter::new(room);
-    if let Some(mut encoder) = encoder {
-        out = walk.value(&mut encoder, out)?;
-    }
-    Ok(length(whole, &out))
 }
 
 /// Returns the bytes that end a part.

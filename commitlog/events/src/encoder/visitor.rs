@@ -62,8 +62,7 @@ pub(crate) struct SourceFields {
 /// An encoding of events. [`super::walk`] decides which parts an event contains, in which order. A
 /// visitor encodes each part.
 ///
-/// Each method takes and returns the writer by value, so that it stays in registers. Methods with a
-/// body are for parts that take no bytes in some encodings.
+/// Each method takes and returns the writer by value, so that it stays in registers.
 pub(crate) trait EventVisitor<'w>: CellsVisitor {
     /// A column as a member of the key and of `after`, prepared once per table.
     type Field: 'w;
@@ -105,15 +104,9 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         value: &[u8],
     ) -> Written<'b>;
     /// Writes a column for which the event contains no value.
-    #[inline]
-    fn null_column<'b>(&mut self, out: Out<'b>, _: &Self::Field) -> Out<'b> {
-        out
-    }
+    fn null_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
     /// Handles a column that cannot appear: dropped, or present in a different version.
-    #[inline]
-    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
+    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// Writes a column that a deletion covers, or a clustering column in a partition deletion.
     fn deleted_column<'b>(
         &mut self,
@@ -154,10 +147,7 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         cells: &[Cell<'_>],
     ) -> Written<'b>;
 
-    #[inline]
-    fn no_range<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
+    fn no_range<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// Starts a bound with this number of values.
     fn bound_start<'b>(
         &mut self,
@@ -178,10 +168,7 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
 pub(crate) trait CellsVisitor {
     fn cells_start<'b>(&mut self, out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b>;
     /// Handles the next `members` members of `cells`, which do not apply.
-    #[inline]
-    fn absent<'b>(&mut self, out: Out<'b>, _members: usize) -> Out<'b> {
-        out
-    }
+    fn absent<'b>(&mut self, out: Out<'b>, members: usize) -> Out<'b>;
     /// Writes `ck` and `ckv`. [`Scratch::comparable`] contains the byte-comparable form.
     fn clustering<'b>(&mut self, out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b>;
     /// Writes `lo` or `hi`. [`Scratch::comparable`] contains the byte-comparable form.
@@ -191,10 +178,7 @@ pub(crate) trait CellsVisitor {
     /// Writes `del`.
     fn deletion<'b>(&mut self, out: Out<'b>, deletion: Deletion) -> Out<'b>;
     /// Starts `cdel` with `count` deletions.
-    #[inline]
-    fn collection_deletions<'b>(&mut self, out: Out<'b>, _count: usize) -> Out<'b> {
-        out
-    }
+    fn collection_deletions<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
     fn collection_deletion<'b>(
         &mut self,
         out: Out<'b>,
@@ -203,20 +187,11 @@ pub(crate) trait CellsVisitor {
         deletion: Deletion,
     ) -> Out<'b>;
     /// Starts `cell` with `count` cells.
-    #[inline]
-    fn cell_array<'b>(&mut self, out: Out<'b>, _count: usize) -> Out<'b> {
-        out
-    }
+    fn cell_array<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
     /// Writes one cell. The error of an element that does not fit its type goes to
     /// [`Scratch::element_error`], because a result for every cell would go through memory.
     fn cell<'b>(&mut self, out: Out<'b>, index: usize, cell: &Cell<'_>) -> Out<'b>;
-    #[inline]
-    fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
+    fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// Ends a key, a value, `after`, `cells` or a bound.
-    #[inline]
-    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
+    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 }

@@ -75,11 +75,6 @@ impl MessageBuffer {
         self.raw(value);
     }
 
-    /// Writes a field of `string`; invalid UTF-8 becomes U+FFFD, as in JSON.
-    pub fn lossy_text(&mut self, number: u32, value: &[u8]) {
-        self.text(number, String::from_utf8_lossy(value).as_bytes());
-    }
-
     #[inline]
     pub fn fixed64(&mut self, number: u32, value: [u8; 8]) {
         self.tag(number, WireType::Fixed64);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use commitlog_core::schema::Table;
+use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
@@ -33,18 +34,24 @@ pub struct ProtobufPlan {
 }
 
 impl ProtobufPlan {
-    /// `left_out` marks the excluded [`Table::columns`].
+    /// `shown` is the table with adjusted names; `left_out` marks the excluded [`Table::columns`].
     pub fn new(
         table: &Arc<Table>,
+        shown: &Arc<Table>,
         left_out: &[bool],
         topic: &str,
         epoch: Option<i64>,
         format: &EventFormat,
     ) -> Self {
-        let renamed = adjust_table(format.names.for_avro(), table);
+        let adjustment = format.names.for_avro();
+        let renamed = match format.names {
+            NameAdjustment::None => adjust_table(adjustment, table),
+            _ => Arc::clone(shown),
+        };
         let keys = renamed.partition_key.len() + renamed.clustering.len();
         let fields_after = after_fields(&renamed, left_out);
-        let writer = |outer| SchemaWriter::new(table, format, outer);
+        let writer =
+            |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
         // A column's field number derives from its original name and its type, so that it does not
         // depend on name adjustment.
         let columns = columns_of(table).zip(&fields_after).skip(keys);

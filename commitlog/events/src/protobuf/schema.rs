@@ -8,15 +8,12 @@ use std::fmt::Write as _;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 use event_encoding::avro_names::{NameAdjustment, unique_name};
-use event_encoding::connect::Shape;
 
 use super::field;
 use super::names::distinct;
 use super::number::ProtobufField;
-use crate::connect::{Dialect, TableSchema};
-use crate::format::{EventFormat, Layout};
-use crate::table_names::table_namespace;
-use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name, spelled_name};
+use crate::format::Layout;
+use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 
 const START: &str = "_range_start";
 const END: &str = "_range_end";
@@ -25,8 +22,6 @@ pub const RANGES: [&str; 2] = [START, END];
 
 /// Writes the schema of a key or of a value.
 pub struct SchemaWriter {
-    /// Maps the types without elements.
-    types: TableSchema,
     modes: ValueModes,
     names: NameAdjustment,
     /// The package of the table's messages.
@@ -39,13 +34,28 @@ pub struct SchemaWriter {
 
 impl SchemaWriter {
     /// `table` has its original names.
-    pub fn new(table: &Table, format: &EventFormat, outer: &'static str) -> Self {
-        let names = format.names.for_avro();
+    pub fn new(
+        table: &Table,
+        prefix: &str,
+        modes: ValueModes,
+        names: NameAdjustment,
+        outer: &'static str,
+    ) -> Self {
+        let parts = [
+            "io.debezium.connector.cassandra",
+            prefix,
+            &table.keyspace,
+            &table.name,
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .flat_map(|part| part.split('.'))
+            .map(|part| names.adjust(part))
+            .collect();
         Self {
-            types: TableSchema::new(table, format, format.modes, Dialect::Connect),
-            modes: format.modes,
+            modes,
             names,
-            package: table_namespace(table, &format.topic_prefix, names),
+            package: parts.join("."),
             outer,
             nested: Vec::new(),
         }
@@ -59,7 +69,13 @@ impl SchemaWriter {
     /// Writes the key schema; `names` contains the field names of the key columns.
     pub fn key(mut self, table: &Table, names: &[String]) -> String {
         let columns = table.partition_key.iter().chain(&table.clustering);
-        let body = self.fields(names, columns.map(|column| &column.cql_type));
+        let types: Vec<_> = columns
+            .map(|column| self.of_type(&column.cql_type))
+            .collect();
+        let mut body = String::new();
+        for (number, (name, ty)) in (1_u32..).zip(names.iter().zip(types)) {
+            push_field(&mut body, "optional ", &ty, name, number);
+        }
         self.file(&body)
     }
 
@@ -110,25 +126,55 @@ impl SchemaWriter {
 
     /// Declares the message of a column in `after`, and returns its full name.
     pub fn cell(&mut self, column: &Column, has_more: bool) -> String {
-        use field::column::{DELETION_TS, REMOVED, SET, SHARDS, VALUE};
-
         let mut body = String::new();
-        let value = self.of_type(&column.cql_type);
-        push_field(&mut body, "optional ", &value, "value", VALUE);
-        push_field(&mut body, "optional ", "int64", "deletion_ts", DELETION_TS);
-        push_field(&mut body, "", "bool", "set", SET);
-        let more = match &column.cql_type {
-            _ if !has_more => None,
-            CqlType::Counter => {
-                self.fixed("Shard", SHARD);
-                Some((self.full("Shard"), "shards", SHARDS))
-            }
-            CqlType::Set(element) => Some((self.of_type(element), "removed", REMOVED)),
-            // The positions of a list, or the field names of a user type.
-            _ => Some(("string".to_owned(), "removed", REMOVED)),
+        let value = match &column.cql_type {
+            // The sum of the shards, which no event contains.
+            CqlType::Counter => "int64".to_owned(),
+            ty => self.of_type(ty),
         };
-        if let Some((ty, name, number)) = more {
-            push_field(&mut body, "repeated ", &ty, name, number);
+        push_field(
+            &mut body,
+            "optional ",
+            &value,
+            "value",
+            field::column::VALUE,
+        );
+        push_field(
+            &mut body,
+            "optional ",
+            "int64",
+            "deletion_ts",
+            field::column::DELETION_TS,
+        );
+        push_field(&mut body, "", "bool", "set", field::column::SET);
+        if has_more {
+            match &column.cql_type {
+                CqlType::Counter => {
+                    self.fixed("Shard", SHARD);
+                    let shard = self.full("Shard");
+                    push_field(
+                        &mut body,
+                        "repeated ",
+                        &shard,
+                        "shards",
+                        field::column::SHARDS,
+                    );
+                }
+                removed => {
+                    let element = match removed {
+                        CqlType::Set(element) => self.of_type(element),
+                        // The positions of a list, or the field names of a user type.
+                        _ => "string".to_owned(),
+                    };
+                    push_field(
+                        &mut body,
+                        "repeated ",
+                        &element,
+                        "removed",
+                        field::column::REMOVED,
+                    );
+                }
+            }
         }
         let more = if has_more { "_multi" } else { "" };
         let name = format!("Cell_{}{more}", self.spell(&column.cql_type));
@@ -139,26 +185,51 @@ impl SchemaWriter {
 
     /// Returns the type of a field.
     fn of_type(&mut self, ty: &CqlType) -> String {
-        match ty {
+        let scalar = match ty {
+            CqlType::Ascii
+            | CqlType::Text
+            | CqlType::Inet
+            | CqlType::Empty
+            | CqlType::Uuid
+            | CqlType::TimeUuid => "string",
+            CqlType::BigInt | CqlType::Counter | CqlType::Time | CqlType::Timestamp => "int64",
+            CqlType::Blob | CqlType::Custom(_) => "bytes",
+            CqlType::Boolean => "bool",
+            CqlType::Double => "double",
+            CqlType::Float => "float",
+            CqlType::Int | CqlType::SmallInt | CqlType::TinyInt | CqlType::Date => "int32",
+            CqlType::Decimal => match self.modes.decimal {
+                DecimalMode::Double => "double",
+                DecimalMode::String => "string",
+                DecimalMode::Precise => {
+                    self.fixed(
+                        "VariableScaleDecimal",
+                        "int32 scale = 1;\nbytes value = 2;\n",
+                    );
+                    return self.full("VariableScaleDecimal");
+                }
+            },
+            CqlType::VarInt => match self.modes.varint {
+                VarintMode::Long => "int64",
+                VarintMode::String => "string",
+                VarintMode::Precise | VarintMode::Digits => "bytes",
+            },
+            CqlType::Duration => match self.modes.duration {
+                DurationMode::Nanos => "int64",
+                DurationMode::String => "string",
+                DurationMode::Precise => {
+                    self.fixed("Duration", DURATION);
+                    return self.full("Duration");
+                }
+            },
             CqlType::List(_)
             | CqlType::Set(_)
             | CqlType::Vector(..)
             | CqlType::Map(..)
             | CqlType::Tuple(_)
             | CqlType::Udt(_) => return self.message(ty),
-            _ => {}
-        }
-        let schema = self.types.of_type(ty);
-        let Shape::Struct(fields) = &schema.shape else {
-            return scalar(&schema.shape).to_owned();
         };
-        let mut body = String::new();
-        for (number, (name, field)) in (1_u32..).zip(fields) {
-            push_field(&mut body, "", scalar(&field.shape), name, number);
-        }
-        let name = schema.name().rsplit('.').next().unwrap_or_default();
-        self.fixed(name, &body);
-        self.full(name)
+        scalar.to_owned()
     }
 
     /// Declares the message of a composite type, and returns its full name.
@@ -248,31 +319,41 @@ impl SchemaWriter {
 
     /// Spells a type as part of a name: `tuple2_int_text`, with the mode if it changes the bytes.
     fn spell(&self, ty: &CqlType) -> String {
-        spelled_name(ty, &|ty| {
-            let mode = match ty {
-                CqlType::Udt(user_type) => {
-                    let name = NameAdjustment::Avro.adjust(&user_type.name);
-                    return Some(format!("udt_{name}"));
-                }
-                CqlType::Decimal => match self.modes.decimal {
-                    DecimalMode::Double => "",
-                    DecimalMode::Precise => "_precise",
-                    DecimalMode::String => "_string",
-                },
-                CqlType::VarInt => match self.modes.varint {
-                    VarintMode::Long => "",
-                    VarintMode::Precise | VarintMode::Digits => "_precise",
-                    VarintMode::String => "_string",
-                },
-                CqlType::Duration => match self.modes.duration {
-                    DurationMode::Nanos => "",
-                    DurationMode::Precise => "_precise",
-                    DurationMode::String => "_string",
-                },
-                _ => return None,
-            };
-            Some(cql_name(ty) + mode)
-        })
+        let join = |name: String, types: &[&CqlType]| {
+            let types = types.iter().map(|ty| self.spell(ty));
+            let parts: Vec<_> = std::iter::once(name).chain(types).collect();
+            parts.join("_")
+        };
+        match ty {
+            CqlType::List(element) => join("list".to_owned(), &[element]),
+            CqlType::Set(element) => join("set".to_owned(), &[element]),
+            CqlType::Map(key, value) => join("map".to_owned(), &[key, value]),
+            CqlType::Tuple(fields) => {
+                let name = format!("tuple{}", fields.len());
+                join(name, &fields.iter().collect::<Vec<_>>())
+            }
+            CqlType::Vector(element, dimension) => join(format!("vector{dimension}"), &[element]),
+            CqlType::Udt(user_type) => {
+                format!("udt_{}", NameAdjustment::Avro.adjust(&user_type.name))
+            }
+            CqlType::Custom(_) => "custom".to_owned(),
+            CqlType::Decimal => match self.modes.decimal {
+                DecimalMode::Double => "decimal".to_owned(),
+                DecimalMode::Precise => "decimal_precise".to_owned(),
+                DecimalMode::String => "decimal_string".to_owned(),
+            },
+            CqlType::VarInt => match self.modes.varint {
+                VarintMode::Long => "varint".to_owned(),
+                VarintMode::Precise | VarintMode::Digits => "varint_precise".to_owned(),
+                VarintMode::String => "varint_string".to_owned(),
+            },
+            CqlType::Duration => match self.modes.duration {
+                DurationMode::Nanos => "duration".to_owned(),
+                DurationMode::Precise => "duration_precise".to_owned(),
+                DurationMode::String => "duration_string".to_owned(),
+            },
+            _ => cql_name(ty),
+        }
     }
 
     fn file(&self, body: &str) -> String {
@@ -288,20 +369,6 @@ impl SchemaWriter {
         }
         text.push_str("}\n");
         text
-    }
-}
-
-/// Returns the Protobuf type of a Connect schema; empty for composite schemas.
-fn scalar(shape: &Shape) -> &'static str {
-    match shape {
-        Shape::Int8 | Shape::Int16 | Shape::Int32 => "int32",
-        Shape::Int64 => "int64",
-        Shape::Float => "float",
-        Shape::Double => "double",
-        Shape::Boolean => "bool",
-        Shape::String => "string",
-        Shape::Bytes | Shape::Decimal => "bytes",
-        Shape::Array(_) | Shape::Map(..) | Shape::Struct(_) => "",
     }
 }
 
@@ -399,4 +466,8 @@ int64 count = 3;
 optional string kind = 4;
 optional int64 delta = 5;
 optional int64 since = 6;
+";
+const DURATION: &str = "int32 months = 1;
+int32 days = 2;
+int64 nanoseconds = 3;
 ";

@@ -39,7 +39,7 @@ impl ValueWriter<'_> {
     fn value(&mut self, number: u32, ty: &CqlType, bytes: &[u8]) -> Result<()> {
         let integer = match ty {
             CqlType::Ascii | CqlType::Text => {
-                self.buffer.lossy_text(number, bytes);
+                self.string(number, bytes);
                 return Ok(());
             }
             CqlType::Blob | CqlType::Custom(_) => {
@@ -197,6 +197,12 @@ impl ValueWriter<'_> {
         self.field(2, value, value_bytes)?;
         self.buffer.close();
         Ok(())
+    }
+
+    /// Writes a string; invalid UTF-8 becomes U+FFFD, as in JSON.
+    pub fn string(&mut self, number: u32, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        self.buffer.text(number, text.as_bytes());
     }
 
     fn varint(&mut self, number: u32, bytes: &[u8]) -> Result<()> {

@@ -34,7 +34,7 @@ use row::RowMaker;
 
 pub use crate::event::OLDEST_US;
 pub use page::PageError;
-pub use selection::Selection;
+pub use selection::{ElementTimes, Selection};
 
 /// Why a page cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -83,12 +83,12 @@ impl SnapshotEncoder {
     pub fn new(
         table: &Arc<Table>,
         format: &Arc<EventFormat>,
-        has_element_times: bool,
+        element_times: ElementTimes,
         snapshot_us: i64,
     ) -> Self {
         Self {
             plan: TablePlan::new(table, None, format),
-            selection: Selection::new(table, has_element_times),
+            selection: Selection::new(table, element_times),
             format: Arc::clone(format),
             snapshot_us,
             rows: RowMaker::default(),

@@ -6,6 +6,14 @@ use commitlog_core::schema::{Column, ColumnKind, Table};
 use super::SnapshotError;
 use super::page::PageRow;
 
+/// Whether the server returns the times of collection elements. Since Cassandra 5.0, `WRITETIME`
+/// and `TTL` of a collection return lists; older releases reject them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElementTimes {
+    Selected,
+    Unknown,
+}
+
 /// A regular or static column.
 #[derive(Debug, Clone)]
 pub(super) struct SelectedColumn {
@@ -37,10 +45,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// `has_element_times` tells whether the server returns the times of collection elements. Since
-    /// Cassandra 5.0, `WRITETIME` and `TTL` of a collection return lists; older releases reject
-    /// them.
-    pub fn new(table: &Table, has_element_times: bool) -> Self {
+    pub fn new(table: &Table, element_times: ElementTimes) -> Self {
         let names = |columns: &[Column]| columns.iter().map(quoted).collect::<Vec<_>>();
         let partition_key = names(&table.partition_key);
         let mut expressions = [partition_key.clone(), names(&table.clustering)].concat();
@@ -53,7 +58,8 @@ impl Selection {
             }
             let is_counter = column.cql_type == CqlType::Counter;
             // No release returns times of counters.
-            let has_times = !is_counter && (!column.multi_cell || has_element_times);
+            let has_times =
+                !is_counter && (!column.multi_cell || element_times == ElementTimes::Selected);
             columns.push(SelectedColumn {
                 column: index,
                 cql_type: column.cql_type.clone(),

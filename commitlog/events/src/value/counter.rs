@@ -5,30 +5,24 @@ use super::{Result, ValueError};
 /// Size of one shard of a counter context: counter id, clock, count.
 const SHARD_BYTES: usize = 32;
 
-/// Splits a context into its header and its shards: a 16-bit number of header entries, that many
-/// 16-bit entries, then the shards (`CounterContext`, format notes §6.4).
-pub(crate) fn split_context(
-    bytes: &[u8],
-) -> Result<(&[u8], std::slice::Iter<'_, [u8; SHARD_BYTES]>)> {
+/// Returns the sum of the counts of all shards (`CounterContext#total`, format notes §6.4).
+///
+/// A context is a 16-bit number of header entries, that many 16-bit entries, then the shards.
+pub fn counter_total(bytes: &[u8]) -> Result<i64> {
     let expected = "2 + 2 for each header entry + 32 for each shard";
     let error = || ValueError::length(&CqlType::Counter, expected, bytes.len());
     let (entries, rest) = bytes.split_first_chunk().ok_or_else(error)?;
-    // A negative entry count means that local shards are to be cleared; its magnitude is the count.
-    let entries = usize::from(i16::from_be_bytes(*entries).unsigned_abs());
-    let (header, shards) = rest.split_at_checked(entries * 2).ok_or_else(error)?;
-    match shards.as_chunks() {
-        (shards, []) => Ok((header, shards.iter())),
-        _ => Err(error()),
+    let header = usize::from(i16::from_be_bytes(*entries).unsigned_abs()).saturating_mul(2);
+    let (_, shards) = rest.split_at_checked(header).ok_or_else(error)?;
+    let shards = shards.chunks_exact(SHARD_BYTES);
+    if !shards.remainder().is_empty() {
+        return Err(error());
     }
-}
-
-/// Returns the sum of the counts of all shards (`CounterContext#total`).
-pub fn counter_total(bytes: &[u8]) -> Result<i64> {
-    let (_, shards) = split_context(bytes)?;
-    let counts = shards.filter_map(|shard| shard.last_chunk());
-    Ok(counts.fold(0, |total: i64, count| {
-        total.wrapping_add(i64::from_be_bytes(*count))
-    }))
+    Ok(shards
+        .filter_map(|shard| shard.last_chunk())
+        .fold(0, |total: i64, count| {
+            total.wrapping_add(i64::from_be_bytes(*count))
+        }))
 }
 
 #[cfg(test)]

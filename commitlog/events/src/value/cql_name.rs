@@ -42,28 +42,6 @@ fn push_parameters<'t>(
     name.push('>');
 }
 
-/// Spells a type as part of a name: `tuple2_int_text`. `special` returns the spelling of types for
-/// which it is not the CQL name.
-pub(crate) fn spelled_name(ty: &CqlType, special: &dyn Fn(&CqlType) -> Option<String>) -> String {
-    let join = |name: String, types: &[&CqlType]| {
-        let types = types.iter().map(|ty| spelled_name(ty, special));
-        let parts: Vec<_> = std::iter::once(name).chain(types).collect();
-        parts.join("_")
-    };
-    match ty {
-        CqlType::List(element) => join("list".to_owned(), &[element]),
-        CqlType::Set(element) => join("set".to_owned(), &[element]),
-        CqlType::Map(key, value) => join("map".to_owned(), &[key, value]),
-        CqlType::Vector(element, dimension) => join(format!("vector{dimension}"), &[element]),
-        CqlType::Tuple(fields) => {
-            let name = format!("tuple{}", fields.len());
-            join(name, &fields.iter().collect::<Vec<_>>())
-        }
-        CqlType::Custom(_) => "custom".to_owned(),
-        _ => special(ty).unwrap_or_else(|| cql_name(ty)),
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
 mod tests {

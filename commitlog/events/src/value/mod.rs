@@ -20,9 +20,7 @@ mod shortest;
 pub mod text;
 
 pub use counter::counter_total;
-pub(crate) use counter::split_context;
 pub use cql_name::cql_name;
-pub(crate) use cql_name::spelled_name;
 pub use duration::Duration;
 pub use error::{Problem, Result, ValueError};
 pub(crate) use hex::write_uuid;

@@ -20,21 +20,10 @@ impl Schema {
     pub fn avro(&self) -> Value {
         Writer::default().write(self)
     }
-
-    /// Returns the schema as Avro JSON without `connect.` members of records, and with full names
-    /// as references.
-    pub fn plain_avro(&self) -> Value {
-        let mut writer = Writer {
-            is_plain: true,
-            ..Writer::default()
-        };
-        writer.write(self)
-    }
 }
 
 #[derive(Default)]
 struct Writer {
-    is_plain: bool,
     /// Unnamed records so far; equal records share a name.
     unnamed: Vec<Schema>,
     /// Records so far by their full name; an equal later record refers to the first.
@@ -78,14 +67,17 @@ impl Writer {
         if let Some(default) = &schema.default {
             put("connect.default", default.clone());
         }
-        let is_plain_record = self.is_plain && matches!(schema.shape, Shape::Struct(_));
-        if let Some(name) = schema.name.as_deref().filter(|_| !is_plain_record) {
-            put("connect.name", name.into());
+        if let Some(name) = &schema.name {
+            put("connect.name", name.as_str().into());
         }
         match schema.shape {
             Shape::Int8 => drop(put("connect.type", "int8".into())),
             Shape::Int16 => drop(put("connect.type", "int16".into())),
-            Shape::Decimal => drop(put("logicalType", "decimal".into())),
+            Shape::Decimal => {
+                put("logicalType", "decimal".into());
+                put("precision", PRECISION.into());
+                put("scale", 0.into());
+            }
             _ => {}
         }
         match members.get("type") {
@@ -139,10 +131,6 @@ impl Writer {
             }
         };
         put("type", type_name.into());
-        if schema.shape == Shape::Decimal {
-            put("scale", 0.into());
-            put("precision", PRECISION.into());
-        }
     }
 
     fn field(&mut self, name: &str, schema: &Schema) -> Value {
@@ -167,9 +155,6 @@ impl Writer {
             let number = self.unnamed.iter().position(|known| known == schema)?;
             format!("{NAMESPACE}.{}", unnamed(number))
         };
-        if self.is_plain {
-            return Some(name.into());
-        }
         let local = name
             .rsplit_once('.')
             .filter(|(namespace, _)| *namespace == self.namespace);

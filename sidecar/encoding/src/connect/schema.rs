@@ -71,11 +71,6 @@ impl Schema {
         Self::new(Shape::Int64).named(TIMESTAMP).versioned(1)
     }
 
-    /// Returns the name, empty if there is none.
-    pub fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
-    }
-
     /// Returns the schema of a field of a struct.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {

@@ -159,4 +159,9 @@ impl CellsVisitor for AvroEncoder<'_> {
         out.literal(END);
         out
     }
+
+    #[inline]
+    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
+        out
+    }
 }

@@ -6,8 +6,8 @@ use commitlog_core::row::Cell;
 use crate::avro::value::{END, NULL, THERE, ValueWriter, block};
 use crate::encoder::visitor::Written;
 use crate::event_writer::Out;
-use crate::value::ValueError;
 use crate::value::json::ElementCell;
+use crate::value::{Result, ValueError, fixed};
 
 /// The end of a live value: `deletion_ts` null, `set` true.
 pub(super) const END_LIVE: &[u8; 2] = &[0, 1];
@@ -45,14 +45,16 @@ pub(super) fn write_elements<'b>(
         CqlType::Udt(_) if cells.is_empty() => {}
         CqlType::Udt(user_type) => {
             let fields = user_type.fields.len();
+            let unknown = |cell: &ElementCell<'_>| {
+                field_index(cell).map(|index| (index >= fields).then_some(index as u16))
+            };
             for cell in elements.clone() {
-                let index = cell.field_index()?;
-                if usize::from(index) >= fields {
+                if let Some(index) = unknown(&cell)? {
                     return Err(ValueError::unknown_field(ty, index, fields));
                 }
             }
-            for (index, field) in (0_u16..).zip(&user_type.fields) {
-                let is_field = |cell: &ElementCell<'_>| cell.field_index() == Ok(index);
+            for (index, field) in user_type.fields.iter().enumerate() {
+                let is_field = |cell: &ElementCell<'_>| field_index(cell) == Ok(index);
                 let live = elements
                     .clone()
                     .filter(|cell| !cell.tombstone)
@@ -76,7 +78,7 @@ pub(super) fn write_elements<'b>(
                 out = values.nullable(out, element, Some(cell.path))?;
             }
             CqlType::Udt(user_type) => {
-                let field = user_type.fields.get(usize::from(cell.field_index()?));
+                let field = user_type.fields.get(field_index(&cell)?);
                 out.bytes(field.map_or(&[][..], |field| field.name.as_bytes()));
             }
             _ => out = values.value(out, &CqlType::TimeUuid, cell.path)?,
@@ -84,4 +86,9 @@ pub(super) fn write_elements<'b>(
     }
     out.literal(END);
     Ok(out)
+}
+
+fn field_index(cell: &ElementCell<'_>) -> Result<usize> {
+    let index = fixed(&CqlType::SmallInt, cell.path)?;
+    Ok(usize::from(u16::from_be_bytes(index)))
 }

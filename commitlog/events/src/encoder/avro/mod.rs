@@ -31,18 +31,37 @@ const OF_SNAPSHOT: &[u8; 13] = b"\x00\x08true\x08NULL\x00\x02";
 
 /// Writes one event as Avro.
 pub(crate) struct AvroEncoder<'w> {
-    pub scratch: &'w mut Scratch,
-    pub context: &'w EventContext,
-    pub plan: &'w TablePlan,
-    pub avro: &'w AvroPlan,
-    pub headers: ConfluentHeaders,
+    scratch: &'w mut Scratch,
+    context: &'w EventContext,
+    plan: &'w TablePlan,
+    avro: &'w AvroPlan,
+    headers: ConfluentHeaders,
     /// `cluster` and `file` of `source`.
-    pub source_middle: &'w StaticFragment<128>,
+    source_middle: &'w StaticFragment<128>,
     /// The previous time, because an event repeats its times.
-    pub time: TimeVarint,
+    time: TimeVarint,
 }
 
-impl AvroEncoder<'_> {
+impl<'w> AvroEncoder<'w> {
+    pub fn new(
+        scratch: &'w mut Scratch,
+        context: &'w EventContext,
+        plan: &'w TablePlan,
+        avro: &'w AvroPlan,
+        headers: ConfluentHeaders,
+        source_middle: &'w StaticFragment<128>,
+    ) -> Self {
+        Self {
+            scratch,
+            context,
+            plan,
+            avro,
+            headers,
+            source_middle,
+            time: TimeVarint::from_us(0),
+        }
+    }
+
     #[inline]
     fn values(&mut self) -> ValueWriter<'_> {
         ValueWriter {

@@ -61,6 +61,11 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
+    fn absent<'b>(&mut self, out: Out<'b>, _: usize) -> Out<'b> {
+        out
+    }
+
+    #[inline]
     fn clustering<'b>(&mut self, mut out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b> {
         out.literal(b",\"ck\":");
         out.base64(&self.scratch.comparable);

@@ -230,6 +230,11 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         out
     }
 
+    #[inline]
+    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b> {
+        out
+    }
+
     #[inline(never)]
     fn deleted_column<'b>(
         &mut self,

@@ -59,6 +59,11 @@ impl CellsVisitor for ProtobufEncoder<'_> {
     }
 
     #[inline]
+    fn absent<'b>(&mut self, out: Out<'b>, _: usize) -> Out<'b> {
+        out
+    }
+
+    #[inline]
     fn clustering<'b>(&mut self, out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b> {
         let scratch = &mut *self.scratch;
         scratch.message.text(field::cells::CK, &scratch.comparable);
@@ -102,6 +107,11 @@ impl CellsVisitor for ProtobufEncoder<'_> {
     }
 
     #[inline]
+    fn collection_deletions<'b>(&mut self, out: Out<'b>, _: usize) -> Out<'b> {
+        out
+    }
+
+    #[inline]
     fn collection_deletion<'b>(
         &mut self,
         out: Out<'b>,
@@ -114,6 +124,11 @@ impl CellsVisitor for ProtobufEncoder<'_> {
         buffer.integer(times::TS_AFTER_COLUMN, deletion.timestamp_us);
         self.local_deletion_time(times::LDT, deletion.local_deletion_time);
         self.buffer().close();
+        out
+    }
+
+    #[inline]
+    fn cell_array<'b>(&mut self, out: Out<'b>, _: usize) -> Out<'b> {
         out
     }
 
@@ -139,6 +154,11 @@ impl CellsVisitor for ProtobufEncoder<'_> {
             CellState::Tombstone(time) => self.local_deletion_time(number::LDT, time),
         }
         self.buffer().close();
+        out
+    }
+
+    #[inline]
+    fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 

@@ -6,7 +6,7 @@ use commitlog_core::row::Cell;
 use crate::protobuf::field::column::{REMOVED, VALUE};
 use crate::protobuf::value::ValueWriter;
 use crate::value::json::ElementCell;
-use crate::value::{Result, ValueError};
+use crate::value::{Result, ValueError, fixed};
 
 /// Writes the elements that the statement wrote, not the whole collection. `removed` lists the
 /// elements that it deleted from a list, set or user type.
@@ -30,12 +30,12 @@ pub(super) fn write_elements(
             let fields = &user_type.fields;
             values.buffer.open(VALUE);
             for cell in elements() {
-                let index = cell.field_index()?;
-                let Some(field) = fields.get(usize::from(index)) else {
-                    return Err(ValueError::unknown_field(ty, index, fields.len()));
+                let index = field_index(&cell)?;
+                let Some(field) = fields.get(index) else {
+                    return Err(ValueError::unknown_field(ty, index as u16, fields.len()));
                 };
                 if !cell.tombstone {
-                    let number = u32::from(index) + 1;
+                    let number = index as u32 + 1;
                     values.field(number, &field.cql_type, Some(cell.value))?;
                 }
             }
@@ -49,9 +49,9 @@ pub(super) fn write_elements(
                 values.field(REMOVED, element, Some(cell.path))?;
             }
             CqlType::Udt(user_type) => {
-                let field = user_type.fields.get(usize::from(cell.field_index()?));
+                let field = user_type.fields.get(field_index(&cell)?);
                 let name = field.map_or(&[][..], |field| field.name.as_bytes());
-                values.buffer.lossy_text(REMOVED, name);
+                values.string(REMOVED, name);
             }
             _ => {
                 values.field(REMOVED, &CqlType::TimeUuid, Some(cell.path))?;
@@ -59,4 +59,9 @@ pub(super) fn write_elements(
         }
     }
     Ok(())
+}
+
+fn field_index(cell: &ElementCell<'_>) -> Result<usize> {
+    let index = fixed(&CqlType::SmallInt, cell.path)?;
+    Ok(usize::from(u16::from_be_bytes(index)))
 }

@@ -33,16 +33,34 @@ const SET: &[u8] = &[(field::column::SET << 3) as u8, 1];
 
 /// Writes one event as Protobuf.
 pub(crate) struct ProtobufEncoder<'w> {
-    pub scratch: &'w mut Scratch,
-    pub context: &'w EventContext,
-    pub plan: &'w TablePlan,
-    pub protobuf: &'w ProtobufPlan,
-    pub headers: ConfluentHeaders,
+    scratch: &'w mut Scratch,
+    context: &'w EventContext,
+    plan: &'w TablePlan,
+    protobuf: &'w ProtobufPlan,
+    headers: ConfluentHeaders,
     /// `cluster` and `file` of `source`.
-    pub source_middle: &'w StaticFragment<128>,
+    source_middle: &'w StaticFragment<128>,
 }
 
-impl ProtobufEncoder<'_> {
+impl<'w> ProtobufEncoder<'w> {
+    pub fn new(
+        scratch: &'w mut Scratch,
+        context: &'w EventContext,
+        plan: &'w TablePlan,
+        protobuf: &'w ProtobufPlan,
+        headers: ConfluentHeaders,
+        source_middle: &'w StaticFragment<128>,
+    ) -> Self {
+        Self {
+            scratch,
+            context,
+            plan,
+            protobuf,
+            headers,
+            source_middle,
+        }
+    }
+
     #[inline]
     fn buffer(&mut self) -> &mut MessageBuffer {
         &mut self.scratch.message
@@ -189,6 +207,16 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
         Ok(out)
     }
 
+    #[inline]
+    fn null_column<'b>(&mut self, out: Out<'b>, _: &ProtobufField) -> Out<'b> {
+        out
+    }
+
+    #[inline]
+    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b> {
+        out
+    }
+
     fn deleted_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -266,6 +294,11 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
         Ok(out)
     }
 
+    #[inline]
+    fn no_range<'b>(&mut self, out: Out<'b>) -> Out<'b> {
+        out
+    }
+
     fn bound_start<'b>(
         &mut self,
         out: Out<'b>,
@@ -294,7 +327,7 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
         if let Some(bytes) = value.bytes {
             text.clear();
             write_text(text, value.cql_type, bytes)?;
-            message.lossy_text(2, text);
+            message.text(2, String::from_utf8_lossy(text).as_bytes());
         }
         message.text(3, value.class.as_bytes());
         message.close();

@@ -1,7 +1,7 @@
-use commitlog_core::cql_type::CqlType;
+use commitlog_core::cql_type::{CqlType, UserTypeField};
 
 use super::super::{DecimalMode, ValueReader, VarintMode};
-use super::{Result, ValueModes, write_nullable, write_value};
+use super::{Result, ValueModes, number, write_nullable, write_string, write_value};
 
 pub(super) fn write_list(
     out: &mut Vec<u8>,
@@ -96,7 +96,10 @@ impl<'t> EntryWriter<'t> {
         key: Option<&[u8]>,
         value: Option<&[u8]>,
     ) -> Result<()> {
-        separate(out, &mut self.is_first);
+        if !self.is_first {
+            out.push(b',');
+        }
+        self.is_first = false;
         if self.is_object {
             match key {
                 Some(key) if !key.is_empty() => write_value(out, self.key, key, self.modes)?,
@@ -129,32 +132,45 @@ pub(crate) fn is_string(ty: &CqlType, modes: ValueModes) -> bool {
     }
 }
 
-/// Writes a tuple or a user type; `write_name` writes the quoted name of a field.
-pub(super) fn write_fields<'t, N>(
+pub(super) fn write_tuple(
     out: &mut Vec<u8>,
     ty: &CqlType,
-    fields: impl Iterator<Item = (N, &'t CqlType)>,
-    write_name: impl Fn(&mut Vec<u8>, N),
+    fields: &[CqlType],
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
     let mut reader = ValueReader::new(ty, bytes);
-    let mut is_first = true;
     out.push(b'{');
-    for (name, field) in fields {
-        separate(out, &mut is_first);
-        write_name(out, name);
-        out.push(b':');
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(br#""field"#);
+        number::write_integer(out, index.saturating_add(1));
+        out.extend_from_slice(br#"":"#);
         write_nullable(out, field, reader.read_field()?, modes)?;
     }
     out.push(b'}');
     reader.finish()
 }
 
-/// Writes a comma before each item but the first.
-#[inline]
-pub(super) fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
-    if !std::mem::take(is_first) {
-        out.push(b',');
+pub(super) fn write_user_type(
+    out: &mut Vec<u8>,
+    ty: &CqlType,
+    fields: &[UserTypeField],
+    bytes: &[u8],
+    modes: ValueModes,
+) -> Result<()> {
+    let mut reader = ValueReader::new(ty, bytes);
+    out.push(b'{');
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_string(out, field.name.as_bytes());
+        out.push(b':');
+        write_nullable(out, &field.cql_type, reader.read_field()?, modes)?;
     }
+    out.push(b'}');
+    reader.finish()
 }

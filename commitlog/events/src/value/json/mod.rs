@@ -16,7 +16,6 @@ use super::{Result, ValueError, ValueModes, fixed};
 pub use binary::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64, write_base64};
 pub(crate) use composite::is_string;
 pub use multi_cell::{ElementCell, write_multi_cell, write_removed};
-pub(crate) use number::write_integer;
 pub use string::{is_plain as is_plain_text, write_string};
 
 /// Appends the JSON of a value given by its bytes (format notes §6.2, without a length).
@@ -79,18 +78,9 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: ValueModes)
             composite::write_list(out, ty, element, bytes, modes)?;
         }
         CqlType::Map(key, value) => composite::write_map(out, ty, key, value, bytes, modes)?,
-        CqlType::Tuple(fields) => {
-            let write_name = |out: &mut Vec<u8>, number: usize| {
-                out.extend_from_slice(br#""field"#);
-                number::write_integer(out, number);
-                out.push(b'"');
-            };
-            composite::write_fields(out, ty, (1..).zip(fields), write_name, bytes, modes)?;
-        }
+        CqlType::Tuple(fields) => composite::write_tuple(out, ty, fields, bytes, modes)?,
         CqlType::Udt(user_type) => {
-            let fields = user_type.fields.iter();
-            let fields = fields.map(|field| (field.name.as_bytes(), &field.cql_type));
-            composite::write_fields(out, ty, fields, write_string, bytes, modes)?;
+            composite::write_user_type(out, ty, &user_type.fields, bytes, modes)?;
         }
         CqlType::Vector(element, dimension) => {
             composite::write_vector(out, ty, element, *dimension, bytes, modes)?;

@@ -2,7 +2,7 @@ use commitlog_core::cql_type::{CqlType, UserType};
 use commitlog_core::row::{Cell, CellState};
 
 use super::super::hex::write_uuid;
-use super::composite::{EntryWriter, separate};
+use super::composite::EntryWriter;
 use super::{Result, ValueError, ValueModes, fixed, write_nullable, write_string, write_value};
 
 /// One cell of a column that is stored cell by cell (a non-frozen collection or UDT).
@@ -23,12 +23,6 @@ impl<'a> ElementCell<'a> {
             value: cell.value,
             tombstone: matches!(cell.state, CellState::Tombstone(_)),
         }
-    }
-
-    /// Returns the index of the field of a user type.
-    #[inline]
-    pub fn field_index(&self) -> Result<u16> {
-        fixed(&CqlType::SmallInt, self.path).map(u16::from_be_bytes)
     }
 }
 
@@ -81,10 +75,9 @@ pub fn write_removed<'a>(
         }
         _ => return Err(ValueError::not_multi_cell(ty)),
     };
-    let mut is_first = true;
-    out.push(b'[');
+    let mut array = ArrayWriter::open(out);
     for cell in cells.filter(|cell| cell.tombstone) {
-        separate(out, &mut is_first);
+        array.next(out);
         if let Err(error) = write_removed_element(out, ty, element, cell.path, *modes) {
             out.truncate(start);
             return Err(error);
@@ -119,13 +112,12 @@ fn write_elements<'a>(
     modes: ValueModes,
 ) -> Result<usize> {
     let mut removed = 0_usize;
-    let mut is_first = true;
-    out.push(b'[');
+    let mut array = ArrayWriter::open(out);
     for cell in cells {
         if cell.tombstone {
             removed = removed.saturating_add(1);
         } else {
-            separate(out, &mut is_first);
+            array.next(out);
             write_value(out, element, bytes_of(cell), modes)?;
         }
     }
@@ -158,11 +150,14 @@ fn write_fields<'a>(
     let mut is_first = true;
     out.push(b'{');
     for cell in cells {
-        let index = cell.field_index()?;
+        let index = u16::from_be_bytes(fixed(&CqlType::SmallInt, cell.path)?);
         let Some(field) = user_type.fields.get(usize::from(index)) else {
             return Err(ValueError::unknown_field(ty, index, user_type.fields.len()));
         };
-        separate(out, &mut is_first);
+        if !is_first {
+            out.push(b',');
+        }
+        is_first = false;
         write_string(out, field.name.as_bytes());
         out.push(b':');
         write_nullable(out, &field.cql_type, live_value(cell), modes)?;
@@ -173,4 +168,23 @@ fn write_fields<'a>(
 
 fn live_value(cell: ElementCell<'_>) -> Option<&[u8]> {
     (!cell.tombstone).then_some(cell.value)
+}
+
+/// Writes the brackets and commas of an array.
+struct ArrayWriter {
+    is_first: bool,
+}
+
+impl ArrayWriter {
+    fn open(out: &mut Vec<u8>) -> Self {
+        out.push(b'[');
+        Self { is_first: true }
+    }
+
+    fn next(&mut self, out: &mut Vec<u8>) {
+        if !self.is_first {
+            out.push(b',');
+        }
+        self.is_first = false;
+    }
 }

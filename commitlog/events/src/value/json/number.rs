@@ -8,7 +8,7 @@ use super::super::{DecimalMode, DurationMode, VarintMode};
 use super::Result;
 use super::binary::write_base64;
 
-pub(crate) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
+pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 

@@ -10,7 +10,7 @@ use super::decimal::{Decimal, Integer};
 use super::duration::Duration;
 use super::hex::{write_hex, write_uuid};
 use super::inet::write_host_address;
-use super::json::{write_integer, write_string};
+use super::json::write_string;
 use super::{Result, ValueError, ValueReader, calendar, fixed};
 
 /// Appends the text of a value without quotes; a value of zero bytes has no text.
@@ -98,6 +98,10 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
         | CqlType::Custom(_) => write_hex(out, bytes),
     }
     Ok(())
+}
+
+fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writes fields with colons between them and `@` for a null, both escaped inside the fields

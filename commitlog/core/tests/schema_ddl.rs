@@ -259,6 +259,19 @@ fn tables_are_parsed_from_cql() {
 }
 
 #[test]
+fn altered_table_keeps_its_id() {
+    let created = "CREATE TABLE ks.t (a int PRIMARY KEY) WITH ID = $ID;";
+    let altered = schema(&format!(
+        "{created} ALTER TABLE ks.t WITH id = $OTHER AND cdc = true;"
+    ));
+    let [table] = &altered.tables()[..] else {
+        panic!("one table");
+    };
+    assert!(table.cdc);
+    assert_eq!(table.id, schema(created).tables()[0].id);
+}
+
+#[test]
 fn every_version_of_column_is_retained() {
     let schema = schema(
         "CREATE TABLE ks.t (k int PRIMARY KEY, v text) WITH ID = $ID;

@@ -23,7 +23,11 @@ impl DdlReader {
             )));
         };
         if tokens.at_word("with") {
-            return table.declared.options.parse(tokens);
+            // A table keeps its id.
+            let id = table.declared.options.id;
+            table.declared.options.parse(tokens)?;
+            table.declared.options.id = id;
+            return Ok(());
         }
         if tokens.take_word("add") {
             tokens.take_words(&["if", "not", "exists"]);

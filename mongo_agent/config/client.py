@@ -15,7 +15,6 @@ from mongo_agent.config.addresses import (
     REJECTIONS,
     SRV,
     STRING,
-    hosts_of,
     hosts_problem,
     of_set,
     split_hosts_value,
@@ -62,7 +61,8 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
         options["host"] = uri
-        address = hosts_of(uri)
+        # A password may contain a slash, and settings that are read again are not checked.
+        address = uri.partition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]
     else:
         replica_set, members = split_hosts_value(properties.hosts or "")
         address = members

@@ -347,6 +347,7 @@ class Snapshotter:
             self._present = None
             self._handle_failure(error, None)
             return False
+        self._retry.note_success()
         self._may_repeat = max(point, self._scanned) < present
         return not self._may_repeat
 

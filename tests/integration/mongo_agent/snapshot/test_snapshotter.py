@@ -13,7 +13,7 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.bson_documents import IDENTITIES
 from tests.support.mongodb.given_streams import selected_collection
 from tests.support.mongodb.server import MongoShardedCluster
-from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
+from tests.support.pipeline.snapshot_output import INITIAL, Output, Pipeline
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 6, 7, 20])
@@ -107,20 +107,25 @@ def test_snapshot_copies_mixed_id_types_once(client: Client) -> None:
         assert len(keys) == len(set(keys)) == len(IDENTITIES)
 
 
+def copied_under_load(client: Client, settings: SnapshotSettings) -> Output:
+    """A snapshot of `shop.a` with a change after each step."""
+    with Pipeline(client, settings=settings) as pipeline:
+        turn = 0
+        while not pipeline.snapshotter.progress.is_idle:
+            pipeline.step()
+            client.shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
+            turn += 1
+        pipeline.run()
+    return pipeline.output
+
+
 def test_snapshot_resumes_at_any_step(client: Client) -> None:
     """From every stored position, as if the agent were killed after it."""
     shop = client.shop
     shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
     shop.b.insert_many([{"_id": number} for number in range(5)])
     settings = SnapshotSettings(chunk_size=2, threads=2)
-    with Pipeline(client, settings=settings) as pipeline:
-        turn = 0
-        while not pipeline.snapshotter.progress.is_idle:
-            pipeline.step()
-            shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
-            turn += 1
-        pipeline.run()
-    output = pipeline.output
+    output = copied_under_load(client, settings)
     stored = {place.progress: place for place in output.places if place.token is not None}
     assert len(stored) > 8
     for place in stored.values():
@@ -140,14 +145,7 @@ def test_resumed_snapshot_reads_no_state_older_than_published_changes(client: Cl
     shop = client.shop
     shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
     settings = SnapshotSettings(chunk_size=2, threads=2)
-    with Pipeline(client, settings=settings) as pipeline:
-        turn = 0
-        while not pipeline.snapshotter.progress.is_idle:
-            pipeline.step()
-            shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
-            turn += 1
-        pipeline.run()
-    output = replace(pipeline.output, drops_repeats=True)
+    output = replace(copied_under_load(client, settings), drops_repeats=True)
     final = [{"_id": each["_id"], "n": each["n"]} for each in shop.a.find(sort={"_id": 1})]
     stored = {place.progress: place for place in output.places if place.token is not None}
     for place in stored.values():

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -93,6 +93,9 @@ def progress_from_json(text: str) -> Progress:
     document: dict[str, Any] = json.loads(text)
     if document.pop("format") != _FORMAT:
         raise ValueError("unsupported format")
+    # A member that is missing would become its default.
+    if missing := {each.name for each in fields(Progress)} - document.keys():
+        raise KeyError(", ".join(sorted(missing)))
     return _PROGRESS.validate_python(document)
 
 

@@ -7,7 +7,7 @@ offsets, and applies to a consumer that has reached them.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -116,6 +116,9 @@ def state_from_json(text: str) -> WatermarkState:
     document: dict[str, Any] = json.loads(text)
     if document["format"] != _FORMAT:
         raise ValueError(f"format {document['format']}")
+    # A member that is missing would become its default.
+    if missing := {each.name for each in fields(WatermarkState)} - document.keys():
+        raise KeyError(", ".join(sorted(missing)))
     return _STATE.validate_python(document)
 
 

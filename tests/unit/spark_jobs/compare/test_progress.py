@@ -42,6 +42,8 @@ def test_ranges_are_grouped() -> None:
 def test_progress_round_trips_and_rejects_other_formats() -> None:
     assert not BEGUN.is_finished
     assert progress_from_json(progress_to_json(replace(BEGUN, is_finished=True))).is_finished
+    with pytest.raises(KeyError, match="digests"):
+        progress_from_json('{"format": 1}')
     with pytest.raises(ValueError, match="format"):
         progress_from_json('{"format": 2}')
 

@@ -92,6 +92,11 @@ def test_watermark_state_round_trips() -> None:
     assert state_from_json(state_to_json(state)) == state
 
 
+def test_watermark_state_without_a_member_is_rejected() -> None:
+    with pytest.raises(KeyError, match="in_topics"):
+        state_from_json('{"format": 1, "consumed": {}, "pending": []}')
+
+
 def test_watermark_state_of_another_format_is_rejected() -> None:
     with pytest.raises(ValueError, match="format 2"):
         state_from_json(json.dumps({"format": 2}))
